@@ -1,0 +1,292 @@
+"""Dimensions, indices and affine forms.
+
+    size    ::= polynomial over dims            (an Affine without indices)
+    index   ::= Index(name, size)               0 <= index < size
+    affine  ::= sum of coefficient * dims... * index?     (degree at most one in indices)
+    inequality ::= affine >= 0
+
+A symbolic stride exists only as `dim * index` (the split and merge of axes); every other coefficient is an integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from typing import TypeAlias
+
+from tang_egg.errors import BindError, GraphError
+from tang_egg.node import Node, node
+
+
+@node
+class Dim(Node):
+    """A symbolic extent with facts: `lo <= dim <= hi` (no upper limit if None) and divisible by `multiple`."""
+
+    name: str
+    lo: int = 0
+    hi: int | None = None
+    multiple: int = 1
+
+    def __add__(self, other: AffineLike) -> Affine:
+        return affine(self) + other
+
+    def __radd__(self, other: AffineLike) -> Affine:
+        return affine(other) + affine(self)
+
+    def __sub__(self, other: AffineLike) -> Affine:
+        return affine(self) - other
+
+    def __rsub__(self, other: AffineLike) -> Affine:
+        return affine(other) - affine(self)
+
+    def __mul__(self, other: AffineLike) -> Affine:
+        return affine(self) * other
+
+    def __rmul__(self, other: AffineLike) -> Affine:
+        return affine(self) * other
+
+    def check(self, value: int) -> None:
+        """Raises BindError if `value` breaks a fact about this dim."""
+        if value < self.lo or (self.hi is not None and value > self.hi) or value % self.multiple:
+            limit = "" if self.hi is None else f" and at most {self.hi}"
+            raise BindError(
+                f"dimension '{self.name}' cannot be {value}",
+                where=f"{self.name} is declared at least {self.lo}{limit}, a multiple of {self.multiple}",
+                mend="bind a value that fits the declaration, or change the declaration",
+            )
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@node
+class Index(Node):
+    """A bound or free index of a comprehension: an integer from 0 to `size` - 1. Identity is name and size."""
+
+    name: str
+    size: Affine
+
+    def __add__(self, other: AffineLike) -> Affine:
+        return affine(self) + other
+
+    def __radd__(self, other: AffineLike) -> Affine:
+        return affine(other) + affine(self)
+
+    def __sub__(self, other: AffineLike) -> Affine:
+        return affine(self) - other
+
+    def __rsub__(self, other: AffineLike) -> Affine:
+        return affine(other) - affine(self)
+
+    def __mul__(self, other: AffineLike) -> Affine:
+        return affine(self) * other
+
+    def __rmul__(self, other: AffineLike) -> Affine:
+        return affine(self) * other
+
+    def __neg__(self) -> Affine:
+        return -affine(self)
+
+    def __le__(self, other: AffineLike) -> Inequality:
+        return affine(self) <= other
+
+    def __lt__(self, other: AffineLike) -> Inequality:
+        return affine(self) < other
+
+    def __ge__(self, other: AffineLike) -> Inequality:
+        return affine(self) >= other
+
+    def __gt__(self, other: AffineLike) -> Inequality:
+        return affine(self) > other
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Atom: TypeAlias = "Dim | Index"
+Monomial: TypeAlias = "tuple[Atom, ...]"
+AffineLike: TypeAlias = "Affine | Index | Dim | int"
+
+
+def _rank(atom: Atom) -> tuple[int, str, str]:
+    return (isinstance(atom, Index), atom.name, repr(atom.size) if isinstance(atom, Index) else "")
+
+
+@node
+class Affine(Node):
+    """A sum of `coefficient * monomial`, kept sorted and without zero terms, so that equal forms are one object.
+
+    `terms` maps each monomial (a sorted tuple of dims with at most one index) to its integer coefficient.
+    Build with `affine(...)`, arithmetic and `Affine.of`.
+    """
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int]) -> Affine:
+        """The normal form of a sum of terms. Raises GraphError when a term multiplies two indices."""
+        kept: dict[Monomial, int] = {}
+        for monomial, coefficient in terms.items():
+            if not coefficient:
+                continue
+            if sum(isinstance(atom, Index) for atom in monomial) > 1:
+                raise GraphError(
+                    f"{'*'.join(a.name for a in monomial)} is not affine",
+                    where="a coordinate or condition",
+                    mend="multiply an index by integers and dimensions only",
+                )
+            kept[tuple(sorted(monomial, key=_rank))] = coefficient
+        return Affine(tuple(sorted(kept.items(), key=lambda t: [_rank(a) for a in t[0]])))
+
+    @property
+    def constant(self) -> int:
+        """The term without dims and indices."""
+        return next((c for m, c in self.terms if not m), 0)
+
+    @property
+    def value(self) -> int | None:
+        """The integer that this form is, or None if it mentions a dim or an index."""
+        if not self.terms:
+            return 0
+        return self.constant if len(self.terms) == 1 and not self.terms[0][0] else None
+
+    def indices(self) -> frozenset[Index]:
+        """The indices that occur."""
+        return frozenset(a for m, _ in self.terms for a in m if isinstance(a, Index))
+
+    def dims(self) -> frozenset[Dim]:
+        """The symbolic dims that occur as factors (sizes of indices not included)."""
+        return frozenset(a for m, _ in self.terms for a in m if isinstance(a, Dim))
+
+    def coefficient(self, index: Index) -> Affine:
+        """The factor of `index`: an affine form over dims."""
+        return Affine.of({tuple(a for a in m if a is not index): c for m, c in self.terms if index in m})
+
+    def single(self) -> Index | None:
+        """The index that this form is, coefficient one and no offset, or None."""
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1:
+            atom = self.terms[0][0][0]
+            return atom if isinstance(atom, Index) else None
+        return None
+
+    def __add__(self, other: AffineLike) -> Affine:
+        total = dict(self.terms)
+        for monomial, coefficient in affine(other).terms:
+            total[monomial] = total.get(monomial, 0) + coefficient
+        return Affine.of(total)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Affine:
+        return Affine.of({m: -c for m, c in self.terms})
+
+    def __sub__(self, other: AffineLike) -> Affine:
+        return self + -affine(other)
+
+    def __rsub__(self, other: AffineLike) -> Affine:
+        return affine(other) - self
+
+    def __mul__(self, other: AffineLike) -> Affine:
+        total: dict[Monomial, int] = {}
+        for m1, c1 in self.terms:
+            for m2, c2 in affine(other).terms:
+                monomial = tuple(sorted((*m1, *m2), key=_rank))
+                total[monomial] = total.get(monomial, 0) + c1 * c2
+        return Affine.of(total)
+
+    __rmul__ = __mul__
+
+    def __ge__(self, other: AffineLike) -> Inequality:
+        return Inequality(self - other)
+
+    def __le__(self, other: AffineLike) -> Inequality:
+        return Inequality(affine(other) - self)
+
+    def __gt__(self, other: AffineLike) -> Inequality:
+        return Inequality(self - other - 1)
+
+    def __lt__(self, other: AffineLike) -> Inequality:
+        return Inequality(affine(other) - self - 1)
+
+    def __iter__(self) -> Iterator[tuple[Monomial, int]]:
+        return iter(self.terms)
+
+    def substitute(self, mapping: Mapping[Atom, AffineLike]) -> Affine:
+        """This form with every mapped dim or index replaced, simultaneously."""
+        total = affine(0)
+        for monomial, coefficient in self.terms:
+            product = affine(coefficient)
+            for atom in monomial:
+                product = product * affine(mapping.get(atom, atom))
+            total = total + product
+        return total
+
+    def evaluate(self, env: Mapping[str, int]) -> int:
+        """The integer value under names of dims and indices. Raises BindError for a name without value."""
+        total = 0
+        for monomial, coefficient in self.terms:
+            for atom in monomial:
+                if atom.name not in env:
+                    raise BindError(
+                        f"'{atom.name}' has no value",
+                        where=f"the form {self}",
+                        mend=f"bind it: graph.bind({atom.name}=...)",
+                    )
+                coefficient *= env[atom.name]
+            total += coefficient
+        return total
+
+    def __repr__(self) -> str:
+        if not self.terms:
+            return "0"
+        parts: list[str] = []
+        for monomial, coefficient in sorted(self.terms, key=lambda t: not t[0]):
+            names = "*".join(a.name for a in reversed(monomial))
+            size = abs(coefficient)
+            text = str(size) if not names else names if size == 1 else f"{size}*{names}"
+            sign = "-" if coefficient < 0 else "+"
+            parts.append(f" {sign} {text}" if parts else f"{'-' if coefficient < 0 else ''}{text}")
+        ordered = "".join(parts)
+        return ordered
+
+
+@node
+class Inequality(Node):
+    """The condition `form >= 0`."""
+
+    form: Affine = field()
+
+    def indices(self) -> frozenset[Index]:
+        return self.form.indices()
+
+    def substitute(self, mapping: Mapping[Atom, AffineLike]) -> Inequality:
+        return Inequality(self.form.substitute(mapping))
+
+    def __repr__(self) -> str:
+        positive = Affine.of({m: c for m, c in self.form.terms if c > 0})
+        negative = Affine.of({m: -c for m, c in self.form.terms if c < 0})
+        return f"{negative} <= {positive}"
+
+
+def affine(value: AffineLike) -> Affine:
+    """The affine form of an integer, dim or index."""
+    if isinstance(value, Affine):
+        return value
+    if isinstance(value, (Dim, Index)):
+        return Affine((((value,), 1),))
+    return Affine.of({(): int(value)})
+
+
+def index(name: str, size: AffineLike) -> Index:
+    """An index named `name` that runs over `size` points (an integer, a dim, or a form over dims)."""
+    return Index(name, affine(size))
+
+
+def dims_of(forms: Iterable[Affine]) -> frozenset[Dim]:
+    """All dims in some forms, sizes of their indices included."""
+    found: set[Dim] = set()
+    for form in forms:
+        found |= form.dims()
+        for i in form.indices():
+            found |= i.size.dims()
+    return frozenset(found)

@@ -1,0 +1,59 @@
+"""Hash-consed nodes: equal trees are one object, so equality is identity and every table lookup is O(1).
+
+Graphs share subterms heavily (a residual stream is read by every layer). Structural hashing would walk the
+unshared tree, which grows exponentially with depth; interning at construction keeps each node's cost constant.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, fields
+from typing import Any, dataclass_transform
+from weakref import WeakValueDictionary
+
+_TABLE: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()
+_LOCK = threading.Lock()
+
+
+def _key(value: Any) -> Any:
+    # 1, 1.0 and True are equal to Python, as are 0.0 and -0.0; as constants of a graph they differ.
+    if isinstance(value, float):
+        return ("float", value.hex())
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, tuple):
+        return tuple(_key(item) for item in value)
+    return value
+
+
+class _Interned(type):
+    """Metaclass: building a node whose fields equal those of a live node gives that node back."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        fresh = super().__call__(*args, **kwargs)
+        key = (cls, *(_key(getattr(fresh, f.name)) for f in fields(fresh) if f.compare))
+        with _LOCK:
+            return _TABLE.setdefault(key, fresh)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+class Node(metaclass=_Interned):
+    """Base of all interned nodes. Fields declared with `field(compare=False)` do not take part in identity."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Node:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), tuple(getattr(self, f.name) for f in fields(self)))  # type: ignore[arg-type]
+
+
+node = dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+"""Decorator of every concrete subclass of `Node`."""
