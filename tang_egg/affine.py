@@ -10,6 +10,8 @@ A symbolic stride exists only as `dim * index` (the split and merge of axes); ev
 
 from __future__ import annotations
 
+import numbers
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TypeAlias
@@ -18,32 +20,54 @@ from tang_egg.errors import BindError, GraphError
 from tang_egg.node import Node, node
 
 
+class _Forms(Node):
+    """Arithmetic and comparison shared by dims, indices and forms. An operand of another kind gets its own turn."""
+
+    __slots__ = ()
+
+    def _form(self) -> Affine:
+        return self if isinstance(self, Affine) else Affine((((self,), 1),))  # type: ignore[arg-type]
+
+    def __add__(self, other: AffineLike) -> Affine:
+        return _plus(self._form(), affine(other)) if isinstance(other, _LIKE) else NotImplemented
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Affine:
+        return Affine.of({m: -c for m, c in self._form().terms})
+
+    def __sub__(self, other: AffineLike) -> Affine:
+        return _plus(self._form(), -affine(other)) if isinstance(other, _LIKE) else NotImplemented
+
+    def __rsub__(self, other: AffineLike) -> Affine:
+        return _plus(affine(other), -self._form()) if isinstance(other, _LIKE) else NotImplemented
+
+    def __mul__(self, other: AffineLike) -> Affine:
+        return _times(self._form(), affine(other)) if isinstance(other, _LIKE) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __ge__(self, other: AffineLike) -> Inequality:
+        return Inequality(self._form() - other) if isinstance(other, _LIKE) else NotImplemented
+
+    def __le__(self, other: AffineLike) -> Inequality:
+        return Inequality(affine(other) - self._form()) if isinstance(other, _LIKE) else NotImplemented
+
+    def __gt__(self, other: AffineLike) -> Inequality:
+        return Inequality(self._form() - other - 1) if isinstance(other, _LIKE) else NotImplemented
+
+    def __lt__(self, other: AffineLike) -> Inequality:
+        return Inequality(affine(other) - self._form() - 1) if isinstance(other, _LIKE) else NotImplemented
+
+
 @node
-class Dim(Node):
+class Dim(_Forms):
     """A symbolic extent with facts: `lo <= dim <= hi` (no upper limit if None) and divisible by `multiple`."""
 
     name: str
     lo: int = 0
     hi: int | None = None
     multiple: int = 1
-
-    def __add__(self, other: AffineLike) -> Affine:
-        return affine(self) + other
-
-    def __radd__(self, other: AffineLike) -> Affine:
-        return affine(other) + affine(self)
-
-    def __sub__(self, other: AffineLike) -> Affine:
-        return affine(self) - other
-
-    def __rsub__(self, other: AffineLike) -> Affine:
-        return affine(other) - affine(self)
-
-    def __mul__(self, other: AffineLike) -> Affine:
-        return affine(self) * other
-
-    def __rmul__(self, other: AffineLike) -> Affine:
-        return affine(self) * other
 
     def check(self, value: int) -> None:
         """Raises BindError if `value` breaks a fact about this dim."""
@@ -60,44 +84,11 @@ class Dim(Node):
 
 
 @node
-class Index(Node):
+class Index(_Forms):
     """A bound or free index of a comprehension: an integer from 0 to `size` - 1. Identity is name and size."""
 
     name: str
     size: Affine
-
-    def __add__(self, other: AffineLike) -> Affine:
-        return affine(self) + other
-
-    def __radd__(self, other: AffineLike) -> Affine:
-        return affine(other) + affine(self)
-
-    def __sub__(self, other: AffineLike) -> Affine:
-        return affine(self) - other
-
-    def __rsub__(self, other: AffineLike) -> Affine:
-        return affine(other) - affine(self)
-
-    def __mul__(self, other: AffineLike) -> Affine:
-        return affine(self) * other
-
-    def __rmul__(self, other: AffineLike) -> Affine:
-        return affine(self) * other
-
-    def __neg__(self) -> Affine:
-        return -affine(self)
-
-    def __le__(self, other: AffineLike) -> Inequality:
-        return affine(self) <= other
-
-    def __lt__(self, other: AffineLike) -> Inequality:
-        return affine(self) < other
-
-    def __ge__(self, other: AffineLike) -> Inequality:
-        return affine(self) >= other
-
-    def __gt__(self, other: AffineLike) -> Inequality:
-        return affine(self) > other
 
     def __repr__(self) -> str:
         return self.name
@@ -113,7 +104,7 @@ def _rank(atom: Atom) -> tuple[int, str, str]:
 
 
 @node
-class Affine(Node):
+class Affine(_Forms):
     """A sum of `coefficient * monomial`, kept sorted and without zero terms, so that equal forms are one object.
 
     `terms` maps each monomial (a sorted tuple of dims with at most one index) to its integer coefficient.
@@ -169,45 +160,6 @@ class Affine(Node):
             return atom if isinstance(atom, Index) else None
         return None
 
-    def __add__(self, other: AffineLike) -> Affine:
-        total = dict(self.terms)
-        for monomial, coefficient in affine(other).terms:
-            total[monomial] = total.get(monomial, 0) + coefficient
-        return Affine.of(total)
-
-    __radd__ = __add__
-
-    def __neg__(self) -> Affine:
-        return Affine.of({m: -c for m, c in self.terms})
-
-    def __sub__(self, other: AffineLike) -> Affine:
-        return self + -affine(other)
-
-    def __rsub__(self, other: AffineLike) -> Affine:
-        return affine(other) - self
-
-    def __mul__(self, other: AffineLike) -> Affine:
-        total: dict[Monomial, int] = {}
-        for m1, c1 in self.terms:
-            for m2, c2 in affine(other).terms:
-                monomial = tuple(sorted((*m1, *m2), key=_rank))
-                total[monomial] = total.get(monomial, 0) + c1 * c2
-        return Affine.of(total)
-
-    __rmul__ = __mul__
-
-    def __ge__(self, other: AffineLike) -> Inequality:
-        return Inequality(self - other)
-
-    def __le__(self, other: AffineLike) -> Inequality:
-        return Inequality(affine(other) - self)
-
-    def __gt__(self, other: AffineLike) -> Inequality:
-        return Inequality(self - other - 1)
-
-    def __lt__(self, other: AffineLike) -> Inequality:
-        return Inequality(affine(other) - self - 1)
-
     def __iter__(self) -> Iterator[tuple[Monomial, int]]:
         return iter(self.terms)
 
@@ -256,6 +208,13 @@ class Inequality(Node):
 
     form: Affine = field()
 
+    def __bool__(self) -> bool:
+        raise GraphError(
+            "a condition on indices has no truth value of its own",
+            where=repr(self),
+            mend="give several conditions as a tuple, where=(0 <= i, i < 4), not as a chain or with 'and'",
+        )
+
     def indices(self) -> frozenset[Index]:
         return self.form.indices()
 
@@ -274,7 +233,26 @@ def affine(value: AffineLike) -> Affine:
         return value
     if isinstance(value, (Dim, Index)):
         return Affine((((value,), 1),))
-    return Affine.of({(): int(value)})
+    return Affine.of({(): operator.index(value)})
+
+
+_LIKE = (Affine, Index, Dim, int, numbers.Integral)
+
+
+def _plus(a: Affine, b: Affine) -> Affine:
+    total = dict(a.terms)
+    for monomial, coefficient in b.terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    return Affine.of(total)
+
+
+def _times(a: Affine, b: Affine) -> Affine:
+    total: dict[Monomial, int] = {}
+    for m1, c1 in a.terms:
+        for m2, c2 in b.terms:
+            monomial = tuple(sorted((*m1, *m2), key=_rank))
+            total[monomial] = total.get(monomial, 0) + c1 * c2
+    return Affine.of(total)
 
 
 def index(name: str, size: AffineLike) -> Index:
