@@ -1,0 +1,152 @@
+"""Attention and feed-forward layers, as naive compositions over tensors (see library)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tang_egg import expression as e
+from tang_egg import notation as te
+from tang_egg.affine import Index, Inequality, affine
+from tang_egg.errors import GraphError
+from tang_egg.expression import Expression
+from tang_egg.library import batch_axes, broadcast, expect_size, linear, working_type
+from tang_egg.notation import Array
+
+
+def attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    mask: Array | Callable[[Index, Index], te.Where] | None = None,
+    key_mask: Array | None = None,
+    causal: bool = False,
+    window: int | None = None,
+    scale: float | None = None,
+    bias: Array | Callable[[Index, Index], Expression] | None = None,
+    soft_cap: float | None = None,
+) -> Array:
+    """softmax(q kᵀ · scale + bias) v for q[..., n, d], k[..., m, d], v[..., m, e] → [..., n, e].
+
+    Leading axes broadcast, so grouped queries are q[b, h, g, n, d] beside k[b, h, 1, m, d].
+    `mask`: bool, broadcast against [..., n, m] from the right, or a function of the indices (i, j) giving conditions;
+    true is kept. `key_mask`: bool [b, m] (or more leading axes, aligned on the left) for padded keys.
+    `causal`: keys up to i + m - n, so that the last query sees every key. `window`: only the last that many of those.
+    `scale`: 1 / sqrt(d) unless given. `bias`: broadcast against [..., n, m], or a function of (i, j).
+    `soft_cap`: scores s become soft_cap · tanh(s / soft_cap) before bias and masks.
+    A query with no key to see gives 0.
+    """
+    expect_size(f"the last axis of '{k.name}'", k.shape[-1], q.shape[-1])
+    expect_size(f"the axis before the last of '{v.name}'", v.shape[-2], k.shape[-2])
+    if window is not None and window < 1:
+        raise GraphError(f"a window of {window} keys", where=str(e.here()), mend="give a window of at least one key")
+    batch = batch_axes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    i, j = Index("i", q.shape[-2]), Index("j", k.shape[-2])
+    d, c = Index("d", q.shape[-1]), Index("c", v.shape[-1])
+    kind = working_type(q, k, v)
+
+    factor = e.rsqrt(te.size(d)) if scale is None and d.size.value is None else None
+    plain = scale if scale is not None else (d.size.value or 1) ** -0.5
+    product = te.sum(d, broadcast(q, (*batch, i, d)) * broadcast(k, (*batch, j, d)))
+    score = product * (plain if factor is None else factor)
+    if soft_cap is not None:
+        score = e.tanh(score / soft_cap) * soft_cap
+    if bias is not None:
+        score = score + (broadcast(bias, (*batch, i, j)) if isinstance(bias, Array) else bias(i, j))
+    s = te.tensor(None, (*batch, i, j), score, kind, hint="scores")
+
+    live, may_be_dead = _live_keys(batch, i, j, mask, key_mask, causal, window)
+    rows = (*batch, i)
+    m = te.tensor(None, rows, te.max(j, s[(*rows, j)], where=live), kind, hint="row_max")
+    p = te.tensor(None, (*rows, j), e.exp(s[(*rows, j)] - m[rows]), kind, hint="weights")
+    total = te.tensor(None, rows, te.sum(j, p[(*rows, j)], where=live), kind, hint="row_sum")
+    out = te.sum(j, p[(*rows, j)] / total[rows] * broadcast(v, (*batch, j, c)), where=live)
+    if may_be_dead:
+        out = e.select(te.any(j, True, where=live), out, 0.0)
+    return te.tensor(None, (*rows, c), out, q.dtype, hint="attention")
+
+
+def _live_keys(
+    batch: tuple[Index, ...],
+    i: Index,
+    j: Index,
+    mask: Array | Callable[[Index, Index], te.Where] | None,
+    key_mask: Array | None,
+    causal: bool,
+    window: int | None,
+) -> tuple[list[te.Condition], bool]:
+    """The conditions under which query `i` sees key `j`, and whether some query may see none."""
+    last = affine(i) + j.size - i.size
+    live: list[te.Condition] = []
+    if causal:
+        live.append(j <= last)
+    if window is not None:
+        live.append(j > last - window)
+    # With at least as many keys as queries, the key `last` exists and is inside causal and window.
+    n, m = i.size.value, j.size.value
+    may_be_dead = bool(live) and not (i.size is j.size or (n is not None and m is not None and n <= m))
+    if isinstance(mask, Array):
+        live.append(broadcast(mask, (*batch, i, j)))
+    elif mask is not None:
+        given = mask(i, j)
+        live += [given] if isinstance(given, (Expression, Inequality)) else [te.holds(given)]
+    if key_mask is not None:
+        lead = batch[: key_mask.rank - 1]
+        if len(lead) != key_mask.rank - 1:
+            raise GraphError(
+                f"'{key_mask.name}' has {key_mask.rank} axes, more than there are batch axes and one for keys",
+                where=str(e.here()),
+                mend="give [b, m]; a mask over queries and keys goes to mask=",
+            )
+        live.append(broadcast(key_mask, (*lead, j)))
+    return live, may_be_dead or mask is not None or key_mask is not None
+
+
+def project_heads(x: Array, w: Array, heads: int, hint: str = "heads") -> Array:
+    """x[n, k] · w[k, heads · d] → [heads, n, d]: the split of the last axis is a view of `w`."""
+    expect_size(f"the first axis of '{w.name}'", w.shape[0], x.shape[-1])
+    width = _head_width(w, heads)
+    h, i, d, c = Index("h", affine(heads)), Index("i", x.shape[0]), Index("d", affine(width)), Index("c", x.shape[1])
+    return te.tensor(None, (h, i, d), te.sum(c, x[i, c] * w[c, h * width + d]), x.dtype, hint=hint)
+
+
+def merge_heads(x: Array, w: Array, hint: str = "merged") -> Array:
+    """x[heads, n, d] · w[heads · d, k] → [n, k]."""
+    width = x.shape[2].value
+    if width is None:
+        raise GraphError(f"the head width of '{x.name}' is symbolic", where=str(e.here()), mend="use a fixed width")
+    h, i, d, c = Index("h", x.shape[0]), Index("i", x.shape[1]), Index("d", x.shape[2]), Index("c", w.shape[1])
+    return te.tensor(None, (i, c), te.sum((h, d), x[h, i, d] * w[h * width + d, c]), x.dtype, hint=hint)
+
+
+def _head_width(w: Array, heads: int) -> int:
+    columns = w.shape[1].value
+    if columns is None or columns % heads:
+        raise GraphError(
+            f"the {w.shape[1]} columns of '{w.name}' do not split into {heads} heads",
+            where=str(e.here()),
+            mend="give a fixed number of columns that the number of heads divides",
+        )
+    return columns // heads
+
+
+def swiglu(x: Array, w_gate: Array, w_up: Array, w_down: Array | None = None) -> Array:
+    """silu(x w_gate) · (x w_up), then · w_down where that is given; x[..., k], weights [k, n], [k, n], [n, k]."""
+    gate, up = linear(x, w_gate, hint="gate"), linear(x, w_up, hint="up")
+    i = tuple(Index("ijklmnop"[p], s) for p, s in enumerate(gate.shape))
+    hidden = te.tensor(None, i, e.silu(gate[i]) * up[i], x.dtype, hint="swiglu")
+    return hidden if w_down is None else linear(hidden, w_down, hint="down")
+
+
+def mlp(
+    x: Array,
+    w1: Array,
+    b1: Array | None,
+    w2: Array,
+    b2: Array | None = None,
+    activation: Callable[[Expression], Expression] = e.gelu,
+) -> Array:
+    """activation(x w1 + b1) w2 + b2 for x[..., k], w1[k, n], w2[n, k2]."""
+    hidden = linear(x, w1, b1, hint="hidden")
+    i = tuple(Index("ijklmnop"[p], s) for p, s in enumerate(hidden.shape))
+    return linear(te.tensor(None, i, activation(hidden[i]), x.dtype, hint="activated"), w2, b2, hint="mlp")

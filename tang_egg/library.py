@@ -1,0 +1,248 @@
+"""Ordinary compositions over tensors: norms, softmax, products, scans.
+
+Each function takes arrays and gives an array; none has a node of its own, and no later stage knows these names. Every
+one is written naively (a statistic is a fold of its own, then used): how few passes it takes is for the laws to find.
+Intermediate tensors are real (f32, or f64 where an operand is); a result has the element type of its first operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from tang_egg import expression as e
+from tang_egg import monoid as monoids
+from tang_egg import notation as te
+from tang_egg.affine import Affine, Index, affine
+from tang_egg.errors import GraphError
+from tang_egg.expression import Expression
+from tang_egg.notation import Array, Where
+
+Mask: TypeAlias = "Array | Callable[..., Where] | None"
+
+_LETTERS = "ijklmnopq"
+
+
+def axes_of(x: Array, start: int = 0) -> tuple[Index, ...]:
+    """One sized index for each axis of `x`, named by its position (plus `start`)."""
+    return tuple(Index(_letter(start + p), s) for p, s in enumerate(x.shape))
+
+
+def _letter(p: int) -> str:
+    return _LETTERS[p] if p < len(_LETTERS) else f"i{p}"
+
+
+def _axis(x: Array, axis: int) -> int:
+    if not -x.rank <= axis < x.rank:
+        raise GraphError(
+            f"'{x.name}' has no axis {axis}", where=str(e.here()), mend=f"its axes are {-x.rank} to {x.rank - 1}"
+        )
+    return axis % x.rank
+
+
+def working_type(*arrays: Array) -> str:
+    """The element type of intermediates: f64 where an operand has it, else f32."""
+    return "f64" if any(a.dtype == "f64" for a in arrays) else "f32"
+
+
+def expect_size(what: str, found: Affine, wanted: Affine) -> None:
+    """Raises GraphError when two extents that must agree do not."""
+    if found is not wanted:
+        raise GraphError(
+            f"{what} has {found} elements where {wanted} are expected",
+            where=str(e.here()),
+            mend="check the shapes, or the order of the operands",
+        )
+
+
+def broadcast(x: Array, axes: Sequence[Index]) -> Expression:
+    """The element of `x` at the last of `axes`; an axis of extent one is read at 0, as NumPy broadcasts."""
+    if x.rank > len(axes):
+        raise GraphError(
+            f"'{x.name}' has {x.rank} axes, more than the {len(axes)} it is spread over",
+            where=str(e.here()),
+            mend="fold or index the extra axes first",
+        )
+    at = []
+    for size, i in zip(x.shape, axes[len(axes) - x.rank :], strict=True):
+        if size is not i.size and size.value != 1:
+            expect_size(f"an axis of '{x.name}'", size, i.size)
+        at.append(affine(i) if size is i.size else affine(0))
+    return x[tuple(at)]
+
+
+def pointwise(f: Callable[..., Expression], *arrays: Array, hint: str = "t", name: str | None = None) -> Array:
+    """`f` applied to the elements of arrays that broadcast against each other."""
+    rank = max(a.rank for a in arrays)
+    sizes = [affine(1)] * rank
+    for a in arrays:
+        for p, size in enumerate(a.shape, rank - a.rank):
+            if size.value != 1:
+                sizes[p] = size
+    axes = tuple(Index(_letter(p), s) for p, s in enumerate(sizes))
+    body = f(*(broadcast(a, axes) for a in arrays))
+    return te.tensor(name, axes, body, arrays[0].dtype if body.type == "real" else None, hint=hint)
+
+
+def add(x: Array, y: Array) -> Array:
+    """x + y, broadcast."""
+    return pointwise(lambda a, b: a + b, x, y, hint="sum")
+
+
+def _folded(x: Array, axis: int) -> tuple[tuple[Index, ...], Index, tuple[Index, ...]]:
+    """All indices of `x`, the one of `axis`, and the others."""
+    i = axes_of(x)
+    p = _axis(x, axis)
+    return i, i[p], (*i[:p], *i[p + 1 :])
+
+
+def _live(where: Mask, i: Sequence[Index]) -> Where:
+    if where is None:
+        return None
+    return broadcast(where, i) if isinstance(where, Array) else where(*i)
+
+
+def _softmax_parts(x: Array, axis: int, where: Mask, hint: str) -> tuple[tuple[Index, ...], Index, Array, Array, Array]:
+    i, j, rest = _folded(x, axis)
+    kind = working_type(x)
+    live = _live(where, i)
+    m = te.tensor(None, rest, te.max(j, x[i], where=live), kind, hint=f"{hint}_max")
+    p = te.tensor(None, i, e.exp(x[i] - m[rest]), kind, hint=f"{hint}_exp")
+    s = te.tensor(None, rest, te.sum(j, p[i], where=live), kind, hint=f"{hint}_sum")
+    return i, j, m, p, s
+
+
+def softmax(x: Array, axis: int = -1, where: Mask = None) -> Array:
+    """exp(x - max x) / Σ exp(x - max x) along `axis`, of the shape of `x`.
+
+    `where`: a bool array (broadcast against `x`) or a function from the indices of `x` to conditions. Elements outside
+    are 0, so a row with no element inside is 0 throughout; without `where` a row of -inf is NaN, as in NumPy.
+    """
+    i, j, _, p, s = _softmax_parts(x, axis, where, "softmax")
+    rest = tuple(k for k in i if k is not j)
+    share = p[i] / s[rest]
+    if where is not None:
+        share = e.select(te.holds(_live(where, i)), share, 0.0)
+    return te.tensor(None, i, share, x.dtype, hint="softmax")
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    """x - logsumexp(x) along `axis`, of the shape of `x`."""
+    i, j, m, _, s = _softmax_parts(x, axis, None, "log_softmax")
+    rest = tuple(k for k in i if k is not j)
+    return te.tensor(None, i, x[i] - m[rest] - e.log(s[rest]), x.dtype, hint="log_softmax")
+
+
+def logsumexp(x: Array, axis: int = -1) -> Array:
+    """log Σ exp(x) along `axis`, which the result lacks: max x + log Σ exp(x - max x)."""
+    i, j, m, _, s = _softmax_parts(x, axis, None, "logsumexp")
+    rest = tuple(k for k in i if k is not j)
+    return te.tensor(None, rest, m[rest] + e.log(s[rest]), x.dtype, hint="logsumexp")
+
+
+def mean(x: Array, axis: int = -1) -> Array:
+    """The mean along `axis`, which the result lacks."""
+    i, j, rest = _folded(x, axis)
+    return te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), x.dtype, hint="mean")
+
+
+def variance(x: Array, axis: int = -1, ddof: int = 0) -> Array:
+    """Σ (x - mean)² / (n - ddof) along `axis`, which the result lacks."""
+    i, j, rest = _folded(x, axis)
+    mu = te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), working_type(x), hint="mean")
+    centred = x[i] - mu[rest]
+    return te.tensor(None, rest, te.sum(j, centred * centred) / te.size(j.size - ddof), x.dtype, hint="variance")
+
+
+def argmax(x: Array, axis: int = -1) -> Array:
+    """The position i64 of the largest element along `axis`, the first of equal ones."""
+    i, j, rest = _folded(x, axis)
+    return te.tensor(None, rest, te.argmax(j, x[i]), hint="argmax")
+
+
+def layer_norm(x: Array, gain: Array | None = None, bias: Array | None = None, eps: float = 1e-5) -> Array:
+    """(x - mean) / sqrt(variance + eps) * gain + bias along the last axis d; `gain` and `bias` have shape [d]."""
+    i, j, rest = _folded(x, -1)
+    kind = working_type(x)
+    mu = te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), kind, hint="mean")
+    centred = x[i] - mu[rest]
+    var = te.tensor(None, rest, te.sum(j, centred * centred) / te.size(j), kind, hint="variance")
+    y = centred * e.rsqrt(var[rest] + eps)
+    y = y if gain is None else y * broadcast(gain, i)
+    y = y if bias is None else y + broadcast(bias, i)
+    return te.tensor(None, i, y, x.dtype, hint="layer_norm")
+
+
+def rms_norm(x: Array, gain: Array | None = None, eps: float = 1e-6) -> Array:
+    """x / sqrt(mean x² + eps) * gain along the last axis d; `gain` has shape [d]."""
+    i, j, rest = _folded(x, -1)
+    square = te.sum(j, x[i] * x[i]) / te.size(j)
+    ms = te.tensor(None, rest, square, working_type(x), hint="mean_square")
+    y = x[i] * e.rsqrt(ms[rest] + eps)
+    return te.tensor(None, i, y if gain is None else y * broadcast(gain, i), x.dtype, hint="rms_norm")
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """a[..., m, k] · b[..., k, n] → [..., m, n]; leading axes broadcast."""
+    for x in (a, b):
+        if x.rank < 2:
+            raise GraphError(
+                f"'{x.name}' has fewer than two axes", where=str(e.here()), mend="fold it by te.sum, or add an axis"
+            )
+    expect_size(f"the axis before the last of '{b.name}'", b.shape[-2], a.shape[-1])
+    batch = batch_axes(a.shape[:-2], b.shape[:-2])
+    row, inner, column = Index("i", a.shape[-2]), Index("k", a.shape[-1]), Index("j", b.shape[-1])
+    product = broadcast(a, (*batch, row, inner)) * broadcast(b, (*batch, inner, column))
+    return te.tensor(None, (*batch, row, column), te.sum(inner, product), a.dtype, hint="matmul")
+
+
+def batch_axes(*shapes: Sequence[Affine]) -> tuple[Index, ...]:
+    """Indices b, h, b2, b3 ... over the leading axes of several arrays, broadcast against each other."""
+    rank = max(map(len, shapes), default=0)
+    sizes = [affine(1)] * rank
+    for shape in shapes:
+        for p, size in enumerate(shape, rank - len(shape)):
+            if size.value != 1:
+                sizes[p] = size
+    return tuple(Index("bh"[p] if p < 2 else f"b{p}", s) for p, s in enumerate(sizes))
+
+
+def linear(x: Array, w: Array, bias: Array | None = None, *, transposed: bool = False, hint: str = "linear") -> Array:
+    """x[..., k] · w[k, n] + bias[n] → [..., n]; `transposed`: w is [n, k]."""
+    inputs, outputs = (w.shape[1], w.shape[0]) if transposed else (w.shape[0], w.shape[1])
+    expect_size(f"the input axis of '{w.name}'", inputs, x.shape[-1])
+    lead = tuple(Index(_letter(p), s) for p, s in enumerate(x.shape[:-1]))
+    inner, column = Index("c", inputs), Index("d", outputs)
+    weight = w[column, inner] if transposed else w[inner, column]
+    y = te.sum(inner, x[(*lead, inner)] * weight)
+    return te.tensor(None, (*lead, column), y if bias is None else y + bias[column], x.dtype, hint=hint)
+
+
+def gram(x: Array) -> Array:
+    """x · xᵀ for x[..., n, k] → [..., n, n]."""
+    batch = batch_axes(x.shape[:-2])
+    i, j, k = Index("i", x.shape[-2]), Index("j", x.shape[-2]), Index("k", x.shape[-1])
+    body = te.sum(k, x[(*batch, i, k)] * x[(*batch, j, k)])
+    return te.tensor(None, (*batch, i, j), body, x.dtype, hint="gram")
+
+
+def gated_scan(a: Array, b: Array, axis: int = 0) -> Array:
+    """h with h[t] = a[t] h[t - 1] + b[t] along `axis`, h[-1] = 0; `a` and `b` have the shape of h."""
+    i = axes_of(b)
+    t = i[_axis(b, axis)]
+    s = Index("s", t.size)
+    at = tuple(s if k is t else k for k in i)
+    body = te.reduce(monoids.AFFINE, s, broadcast(a, at), b[at], where=s <= t, part="b")
+    return te.tensor(None, i, body, b.dtype, hint="scan")
+
+
+def embedding(table: Array, idx: Array) -> Array:
+    """table[idx] for table[v, d] and integers idx[...] → [..., d]."""
+    i, d = axes_of(idx), Index("d", table.shape[1])
+    return te.tensor(None, (*i, d), table[idx[i], d], table.dtype, hint="embedding")
+
+
+def embedding_sum(table: Array, idx: Array) -> Array:
+    """Σ over l of table[idx[..., l]] for table[v, d] and integers idx[..., l] → [..., d]."""
+    i, d = axes_of(idx), Index("d", table.shape[1])
+    return te.tensor(None, (*i[:-1], d), te.sum(i[-1], table[idx[i], d]), table.dtype, hint="embedding_sum")
