@@ -1,0 +1,1 @@
+"""Readers of what other tools write: weights and models."""
