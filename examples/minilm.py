@@ -38,8 +38,8 @@ SENTENCES = (
     "",
     "We set out before dawn, while the valley still lay in fog, and followed the old drovers' road up past the quarry "
     "and the abandoned chapel, resting twice because the packs were heavier than we had planned; by noon the cloud had "
-    "lifted, and from the ridge we could see the whole of the lake, the ferry no larger than a seed upon it, and beyond "
-    "the far shore the snowfields that we had crossed in spring, when the passes were closed and the guide had told us, "
+    "lifted, and from the ridge we could see the whole of the lake, the ferry no larger than a seed upon it, and past "
+    "the far shore the snowfields that we had crossed in spring, when the passes were closed and the guide told us, "
     "quite rightly, that nobody with any sense would attempt them before the thaw.",
 )
 """Two about a cat, two about interest rates, two about code, an empty one and a long one."""
@@ -56,7 +56,7 @@ def encoder(layers: int = LAYERS) -> te.Graph:
     words, positions = te.input("words", (WORDS, WIDTH)), te.input("positions", (POSITIONS, WIDTH))
     kinds = te.input("kinds", (2, WIDTH))
     x = te.tensor(None, (i, c), words[ids[i], c] + positions[i, c] + kinds[0, c], hint="embedded")
-    x = te.layer_norm(x, *_vectors("embedded", "gain", "shift"), eps=EPSILON)
+    x = _norm(x, "embedded")
     for n in range(layers):
         x = _layer(x, f"layer{n}")
     pooled = te.tensor(None, c, te.sum(i, x[i, c]) / te.size(i), hint="pooled")
@@ -64,26 +64,28 @@ def encoder(layers: int = LAYERS) -> te.Graph:
     return te.graph("minilm", embedding=te.tensor(None, c, pooled[c] / te.maximum(norm[()], EPSILON)))
 
 
-def _vectors(prefix: str, *names: str, size: int = WIDTH) -> tuple[te.Array, ...]:
-    return tuple(te.input(f"{prefix}_{name}", (size,)) for name in names)
+def _vector(name: str, size: int = WIDTH) -> te.Array:
+    return te.input(name, (size,))
+
+
+def _norm(x: te.Array, name: str) -> te.Array:
+    return te.layer_norm(x, _vector(f"{name}_gain"), _vector(f"{name}_shift"), eps=EPSILON)
 
 
 def _layer(x: te.Array, name: str) -> te.Array:
     """One BERT layer: attention and feed-forward, each followed by a residual sum and a norm."""
     q, k, v = (_heads(x, name, part) for part in ("query", "key", "value"))
-    (shift,) = _vectors(name, "merge_shift")
     merged = te.merge_heads(te.attention(q, k, v), te.input(f"{name}_merge", (WIDTH, WIDTH)))
-    x = te.pointwise(lambda a, b, s: a + b + s, merged, x, shift, hint="attended")
-    x = te.layer_norm(x, *_vectors(name, "attended_gain", "attended_shift"), eps=EPSILON)
+    shift = _vector(f"{name}_merge_shift")
+    x = _norm(te.pointwise(lambda a, b, s: a + b + s, merged, x, shift, hint="attended"), f"{name}_attended")
     up, down = te.input(f"{name}_up", (WIDTH, HIDDEN)), te.input(f"{name}_down", (HIDDEN, WIDTH))
-    (up_shift,), (down_shift,) = _vectors(name, "up_shift", size=HIDDEN), _vectors(name, "down_shift")
-    x = te.add(te.mlp(x, up, up_shift, down, down_shift), x)
-    return te.layer_norm(x, *_vectors(name, "output_gain", "output_shift"), eps=EPSILON)
+    fed = te.mlp(x, up, _vector(f"{name}_up_shift", HIDDEN), down, _vector(f"{name}_down_shift"))
+    return _norm(te.add(fed, x), f"{name}_output")
 
 
 def _heads(x: te.Array, name: str, part: str) -> te.Array:
     """x[seq, WIDTH] projected to [HEADS, seq, WIDTH / HEADS]."""
-    w, shift = te.input(f"{name}_{part}", (WIDTH, WIDTH)), te.input(f"{name}_{part}_shift", (WIDTH,))
+    w, shift = te.input(f"{name}_{part}", (WIDTH, WIDTH)), _vector(f"{name}_{part}_shift")
     width = WIDTH // HEADS
     h, i, d, c = te.index("h", HEADS), te.index("i", x.shape[0]), te.index("d", width), te.index("c", WIDTH)
     column = h * width + d
