@@ -178,7 +178,7 @@ def print_table(sentences: Sequence[str], cosines: NDArray[np.float64]) -> None:
         nearest = max((v for m, v in enumerate(row) if m != n), default=None)
         cells = [f"[bold]{v:.2f}[/bold]" if v == nearest else f"{v:.2f}" for v in row]
         table.add_row(str(n + 1), shown.replace("[", r"\[") or "(empty)", *cells)
-    Console(width=max(100, Console().width)).print(table)
+    Console(width=max(120, Console().width)).print(table)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,44 @@
+"""`python -m bench SUITE`: runs a suite, prints its rows and appends them to bench/log.jsonl."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+SUITES = {
+    "saturate": "seconds and sizes of saturation for each program",
+    "minilm": "time per sentence of the compiled encoder beside NumPy and torch",
+}
+SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+"""Variables that make OpenBLAS choose other kernels than it would for this processor."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    for variable in SLOWING:
+        os.environ.pop(variable, None)  # before anything imports NumPy, which reads them as it loads
+    listed = "\n".join(f"  {name:10} {what}" for name, what in SUITES.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", epilog=f"suites:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--no-log", action="store_true", help="print the rows only")
+    given, rest = parser.parse_known_args(arguments)
+    from bench import log
+    from tang_egg.errors import TangError
+
+    try:
+        rows: list[log.Row] = importlib.import_module(f"bench.{given.suite}").measure(rest)
+    except TangError as error:
+        print(error, file=sys.stderr)
+        return 1
+    log.show(rows)
+    if not given.no_log:
+        print(f"{len(rows)} rows appended to {log.append(rows)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Suite `minilm`: time per sentence of the compiled encoder, NumPy and (where installed) torch, in one run.
+
+Every system encodes the same sentences, one per call, in turns. Rows: each sentence by itself, then all eight as the
+mean per sentence. Errors are max |error| / max |reference| against the float64 interpreter, the largest for the mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tang_egg as te
+from bench import log
+from bench.bert import NumpyEncoder, TorchEncoder, Weights
+from bench.timing import Sample, interleaved
+from examples.minilm import SENTENCES, build_graph, only, tokenizer
+from tang_egg.interpret import interpret
+
+Encoder: TypeAlias = Callable[[NDArray[np.int64]], Any]
+
+
+def measure(arguments: Sequence[str] = ()) -> list[log.Row]:
+    """A row for each system and sentence, and one for each system over all sentences."""
+    parser = argparse.ArgumentParser(prog="python -m bench minilm", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=2.0, help="per system and sentence (default: 2)")
+    parser.add_argument("--target", default="c", help="of the compiled encoder (default: c)")
+    given = parser.parse_args(arguments)
+    graph, weights = build_graph()
+    encode = tokenizer()
+    sentences = [encode(s) for s in SENTENCES]
+    compiled = te.optimize(graph, target=given.target)
+    systems: dict[str, Encoder] = {
+        f"tang_egg {te.__version__} {given.target}": lambda ids: compiled(ids=ids, **weights)
+    }
+    systems |= peers(weights)
+    references = [interpret(graph, {"ids": ids, **weights})["embedding"] for ids in sentences]
+    rows, worst = [], dict.fromkeys(systems, 0.0)
+    for ids, reference in zip(sentences, references, strict=True):
+        calls = {name: _bound(encoder, ids) for name, encoder in systems.items()}
+        samples = interleaved(calls, seconds=given.seconds)
+        for name, call in calls.items():
+            error = relative_error(only(call()), reference)
+            worst[name] = max(worst[name], error)
+            rows.append(_row(name, {"seq": len(ids)}, samples[name], error))
+    every = {name: _each(encoder, sentences) for name, encoder in systems.items()}
+    for name, sample in interleaved(every, seconds=4 * given.seconds).items():
+        count = len(sentences)
+        mean = Sample(sample.median_ms / count, sample.spread_ms / count, sample.calls)
+        rows.append(_row(name, {"sentences": count}, mean, worst[name]))
+    return rows
+
+
+def peers(weights: Weights) -> dict[str, Encoder]:
+    """The encoders to compare with, by name and version."""
+    by_hand = NumpyEncoder(weights)
+    found: dict[str, Encoder] = {by_hand.version: by_hand}
+    try:
+        of_torch = TorchEncoder(weights)
+    except ImportError:
+        return found
+    return {**found, of_torch.version: of_torch}
+
+
+def relative_error(found: NDArray[Any], reference: NDArray[Any]) -> float:
+    """max |found - reference| / max |reference|; infinite where `found` is not finite."""
+    if not np.all(np.isfinite(found)):
+        return float("inf")
+    return float(np.max(np.abs(found - reference)) / np.max(np.abs(reference)))
+
+
+def _bound(encoder: Encoder, ids: NDArray[np.int64]) -> Callable[[], Any]:
+    return lambda: encoder(ids)
+
+
+def _each(encoder: Encoder, sentences: Sequence[NDArray[np.int64]]) -> Callable[[], Any]:
+    def run() -> None:
+        for ids in sentences:
+            encoder(ids)
+
+    return run
+
+
+def _row(system: str, shape: Mapping[str, int], sample: Sample, error: float) -> log.Row:
+    return log.row(
+        "minilm",
+        "minilm",
+        system,
+        shape=dict(shape),
+        dtype="f32",
+        median_ms=round(sample.median_ms, 3),
+        spread_ms=round(sample.spread_ms, 3),
+        error=float(f"{error:.2e}"),
+        calls=sample.calls,
+    )
