@@ -108,7 +108,7 @@ def logsumexp() -> Graph:
 def cross_entropy() -> Graph:
     """logsumexp of each row less the logit of its label."""
     x, label = te.input("X", (256, 4096)), te.input("label", (256,), "i32")
-    n, j = te.indices("n j")
+    n = te.index("n")
     norm = library.logsumexp(x)
     return graph("cross_entropy", te.tensor("loss", n, norm[n] - x[n, label[n]]))
 
@@ -133,7 +133,8 @@ def gram() -> Graph:
 
 
 def gated_recurrence() -> Graph:
-    return graph("gated_recurrence", H=library.gated_scan(*_inputs((1024, 64), "A", "B")))
+    a, b = _inputs((1024, 64), "A", "B")
+    return graph("gated_recurrence", H=library.gated_scan(a, b))
 
 
 def embedding_sum() -> Graph:

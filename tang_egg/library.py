@@ -86,7 +86,7 @@ def pointwise(f: Callable[..., Expression], *arrays: Array, hint: str = "t", nam
 
 def add(x: Array, y: Array) -> Array:
     """x + y, broadcast."""
-    return pointwise(lambda a, b: a + b, x, y, hint="sum")
+    return pointwise(lambda a, b: a + b, x, y, hint="added")
 
 
 def _folded(x: Array, axis: int) -> tuple[tuple[Index, ...], Index, tuple[Index, ...]]:
