@@ -21,6 +21,7 @@ from tang_egg import ops
 from tang_egg.affine import Dim, Index, dims_of
 from tang_egg.errors import BindError
 from tang_egg.interpret_bind import bind_inputs
+from tang_egg.interpret_frame import Frame
 from tang_egg.interpret_value import Evaluator
 from tang_egg.ir import Graph, Input, Scalar, Tensor, sources, tensors_of, type_of
 from tang_egg.monoid import Monoid
@@ -87,40 +88,53 @@ def combine_states(
     monoid: Monoid, left: Sequence[Array], right: Sequence[Array], dims: Mapping[str, int] | None = None
 ) -> tuple[Array, ...]:
     """The combined states of many pairs: one array per component, the leading axis counts pairs, then own axes."""
+    wanted = [(combined, c.axes) for combined, c in zip(monoid.combine, monoid.components, strict=True)]
+    return evaluate_states(monoid, wanted, {"left": left, "right": right}, dims)
+
+
+def evaluate_states(
+    monoid: Monoid,
+    wanted: Sequence[tuple[Scalar, tuple[Index, ...]]],
+    sides: Mapping[str, Sequence[Array]],
+    dims: Mapping[str, int] | None = None,
+) -> tuple[Array, ...]:
+    """Values of expressions over states of `monoid`, each with the own axes that it extends over.
+
+    `sides`: for each side ("left", "right", "self") one array per component, a leading axis that counts states, then
+    the component's own axes. The results have the same form; without sides, the leading axis has extent 1.
+    """
     with np.errstate(all="ignore"):
         evaluator = Evaluator({}, dims or {}, False, MEMORY)
         base = evaluator.folds.base(monoid, evaluator.root)
-        sides = [
-            {k: _aligned(a, monoid, k, evaluator) for k, a in enumerate(arrays)} for arrays in (left, right)
-        ]
-        state = evaluator.folds.combine(monoid, sides[0], sides[1], base)
-        return tuple(_unaligned(state[k], monoid, k, evaluator) for k in range(len(monoid.components)))
+        held = {
+            side: {k: _to_frame(a, monoid.components[k].axes, base) for k, a in enumerate(arrays)}
+            for side, arrays in sides.items()
+        }
+        frame = evaluator.folds.states_frame(monoid, held, base)
+        count = max((len(a) for arrays in sides.values() for a in arrays), default=1)
+        return tuple(_from_frame(evaluator.value(s, frame), axes, base, count) for s, axes in wanted)
 
 
-def _own(monoid: Monoid, part: int, evaluator: Evaluator) -> list[tuple[Index, int]]:
-    scope = evaluator.folds.base(monoid, evaluator.root).scope
-    return [(i, scope[i].position) for i in monoid.components[part].axes]
-
-
-def _aligned(array: Array, monoid: Monoid, part: int, evaluator: Evaluator) -> Array:
-    own = _own(monoid, part, evaluator)
-    ndim = evaluator.folds.base(monoid, evaluator.root).ndim
-    order = sorted(range(len(own)), key=lambda n: -own[n][1])
-    shape = [len(array)] + [1] * ndim
-    for n, (_, position) in enumerate(own):
+def _to_frame(array: Array, axes: Sequence[Index], base: Frame) -> Array:
+    """A state's component (leading axis, then own axes) brought to the axis positions of `base`."""
+    positions = [base.scope[i].position for i in axes]
+    shape = [len(array)] + [1] * base.ndim
+    for n, position in enumerate(positions):
         shape[-position] = array.shape[n + 1]
+    order = sorted(range(len(axes)), key=lambda n: -positions[n])
     return array.transpose([0, *(n + 1 for n in order)]).reshape(shape)
 
 
-def _unaligned(array: Array, monoid: Monoid, part: int, evaluator: Evaluator) -> Array:
-    own = _own(monoid, part, evaluator)
-    shape = list(array.shape)
-    for i, position in own:
-        shape[-position] = evaluator.size(i)
-    full = np.broadcast_to(array, shape)
-    axes = [0, *(full.ndim - position for _, position in own)]
-    rest = [n for n in range(full.ndim) if n not in axes]
-    return full.transpose([*axes, *rest]).reshape([full.shape[n] for n in axes])
+def _from_frame(array: Array, axes: Sequence[Index], base: Frame, count: int) -> Array:
+    """The inverse of `_to_frame`, extents that broadcasting left out put in."""
+    full = array.reshape((1,) * (base.ndim + 1 - array.ndim) + array.shape)
+    shape = [count, *full.shape[1:]]
+    for i in axes:
+        shape[-base.scope[i].position] = base.scope[i].extent
+    full = np.broadcast_to(full, shape)
+    kept = [0, *(full.ndim - base.scope[i].position for i in axes)]
+    rest = [n for n in range(full.ndim) if n not in kept]
+    return full.transpose([*kept, *rest]).reshape([full.shape[n] for n in kept])
 
 
 def _inputs_of(scalar: Scalar) -> tuple[Input, ...]:

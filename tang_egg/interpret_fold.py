@@ -7,7 +7,7 @@ order, so that monoids need not commute. Large domains are folded in blocks whos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -206,14 +206,18 @@ class Folds:
 
     def combine(self, monoid: Monoid, left: State, right: State, base: Frame) -> State:
         """Combined states, aligned along their leading axis. `base` binds the own axes of the components."""
+        frame = self.states_frame(monoid, {"left": left, "right": right}, base)
+        n = max(len(a) for a in (*left.values(), *right.values()))
+        return {k: _lead(self.evaluator.value(monoid.combine[k], frame), n, frame.ndim) for k in left}
+
+    def states_frame(self, monoid: Monoid, sides: Mapping[str, State], base: Frame) -> Frame:
+        """A frame in which expressions over states, aligned along a leading axis, have values."""
         states: States = {}
-        for side, state in (("left", left), ("right", right)):
+        for side, state in sides.items():
             for k, array in state.items():
                 component = monoid.components[k]
                 states[side, component.name] = (array, tuple((i, base.scope[i].position) for i in component.axes))
-        frame = base.combining(states)
-        n = max(len(a) for a in (*left.values(), *right.values()))
-        return {k: _lead(self.evaluator.value(monoid.combine[k], frame), n, frame.ndim) for k in left}
+        return base.combining(states)
 
     def _scan(self, s: Scan, base: Frame, wanted: frozenset[int]) -> State:
         evaluator = self.evaluator
