@@ -51,6 +51,7 @@ from tang_egg.expression import (
 from tang_egg.expression import (
     absolute as abs,
 )
+from tang_egg.interpret import interpret  # here, since the module of that name would hide the function
 from tang_egg.ir import Graph
 from tang_egg.layers import attention, merge_heads, mlp, project_heads, swiglu
 from tang_egg.library import (
@@ -92,7 +93,6 @@ from tang_egg.notation import (
 )
 
 if TYPE_CHECKING:
-    from tang_egg.interpret import interpret
     from tang_egg.pipeline import Compiled, optimize
     from tang_egg.text import parse_graph, print_graph
 
@@ -100,7 +100,6 @@ __version__ = "0.1.0"
 
 _LATER = {
     "Compiled": "tang_egg.pipeline",
-    "interpret": "tang_egg.interpret",
     "optimize": "tang_egg.pipeline",
     "parse_graph": "tang_egg.text",
     "print_graph": "tang_egg.text",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tang_egg.check import check_graph
 from tang_egg.errors import GraphError
 from tang_egg.expression import here
 from tang_egg.ir import Graph, Input, Source, Tensor, sources, tensors_of
@@ -23,9 +24,7 @@ def graph(name: str, *outputs: Array | Tensor, inputs: Sequence[Array | Input] =
         raise GraphError(f"graph '{name}' has no output", where=str(here()), mend="give at least one tensor")
     results = [_output(name, o) for o in (*outputs, *named.values())]
     if len(set(results)) < len(results):
-        raise GraphError(
-            f"graph '{name}' gives one tensor out twice", where=str(here()), mend="list each output once"
-        )
+        raise GraphError(f"graph '{name}' gives one tensor out twice", where=str(here()), mend="list each output once")
     chosen = dict(zip(results[len(outputs) :], named, strict=True))
     order = tensors_of(results)
     found = dict.fromkeys(i for i in map(_node, inputs) if isinstance(i, Input))
@@ -35,16 +34,8 @@ def graph(name: str, *outputs: Array | Tensor, inputs: Sequence[Array | Input] =
     for t in order:
         naming.tensor(t)
     made = Graph(name, tuple(found), tuple(naming.tensor(t) for t in results))
-    _check(made)
-    return made
-
-
-def _check(made: Graph) -> None:
-    try:
-        from tang_egg.check import check_graph
-    except ImportError:
-        return
     check_graph(made)
+    return made
 
 
 def _node(x: Array | Source) -> Source:

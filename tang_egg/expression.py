@@ -94,7 +94,7 @@ class Expression:
                 mend="write exp(y * log(x)) for a general power, sqrt(x) for a square root",
             )
         if power < 0:
-            return recip(self ** -power)
+            return recip(self**-power)
         result: Expression | None = None
         base = self
         while power:

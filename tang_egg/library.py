@@ -135,9 +135,9 @@ def log_softmax(x: Array, axis: int = -1) -> Array:
 
 def logsumexp(x: Array, axis: int = -1) -> Array:
     """log Σ exp(x) along `axis`, which the result lacks: max x + log Σ exp(x - max x)."""
-    i, j, m, _, s = _softmax_parts(x, axis, None, "logsumexp")
+    i, j, m, _, s = _softmax_parts(x, axis, None, "log_sum_exp")
     rest = tuple(k for k in i if k is not j)
-    return te.tensor(None, rest, m[rest] + e.log(s[rest]), x.dtype, hint="logsumexp")
+    return te.tensor(None, rest, m[rest] + e.log(s[rest]), x.dtype, hint="log_sum_exp")
 
 
 def mean(x: Array, axis: int = -1) -> Array:

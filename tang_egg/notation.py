@@ -167,9 +167,7 @@ def tensor(
     return Array(Tensor(label, sized, done, dtype, "" if into is None else into.name, here()))
 
 
-def reduce(
-    monoid: Monoid, over: Indices, *lifts: Value, where: Where = None, part: int | str = 0
-) -> Expression:
+def reduce(monoid: Monoid, over: Indices, *lifts: Value, where: Where = None, part: int | str = 0) -> Expression:
     """Component `part` (position or name) of the fold of `lifts`, one for each component of `monoid`."""
     bound, conditions = tuple(_sequence(over)), _conditions(where)
     _check_lifts(monoid, lifts)
