@@ -134,8 +134,10 @@ def product(name: str, *factors: Monoid) -> Monoid:
         for c, combined in zip(factor.components, factor.combine, strict=True):
             follow = c.follow
             if follow is not None:
-                moved = (replace_state(s, renamed) for s in (follow.statistic, follow.rebase, follow.empty))
-                follow = Follow(*moved, follow.base)
+                statistic, rebase, empty = (
+                    replace_state(s, renamed) for s in (follow.statistic, follow.rebase, follow.empty)
+                )
+                follow = Follow(statistic, rebase, empty, follow.base)
             components.append(Component(f"{n}.{c.name}", c.type, c.axes, follow))
             combine.append(replace_state(combined, renamed))
         identity += factor.identity
