@@ -1,0 +1,39 @@
+"""`python -m tang_egg saturate GRAPH` and `python -m tang_egg doctor`: the same as tang-saturate and tang-doctor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+USAGE = """usage: python -m tang_egg COMMAND ...
+
+  saturate GRAPH   derive, compile, run and verify a graph   (also: tang-saturate)
+  doctor           which targets work here, and how to mend those that do not   (also: tang-doctor)
+
+python -m tang_egg COMMAND --help tells more."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and gives its exit code; 2 for a command that there is not."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0 if given else 2
+    command, rest = given[0], given[1:]
+    if command == "saturate":
+        from tang_egg.cli import saturate_main
+
+        return saturate_main(rest)
+    if command == "doctor":
+        from tang_egg.doctor import main as doctor_main
+
+        return doctor_main(rest)
+    print(
+        f"there is no command '{command}'\n  where: python -m tang_egg\n  mend:  use saturate or doctor",
+        file=sys.stderr,
+    )
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
