@@ -187,7 +187,7 @@ class DimBinding:
     """Replaces dims by integers or forms over dims throughout a graph; every node is rebuilt once."""
 
     def __init__(self, values: Mapping[Dim, AffineLike]) -> None:
-        self.values: dict[Atom, AffineLike] = {**values}
+        self.values: dict[Atom, AffineLike] = dict(values.items())
         self.indices: dict[Index, Index] = {}
         self.scalars: dict[Scalar, Scalar] = {}
         self.inputs: dict[Input, Input] = {}
