@@ -1,0 +1,163 @@
+"""C with GCC's vector types (gcc, clang, zig cc): the table of spellings, and the frame of a source file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from tang_egg.codegen.kernel import Buffer, Kernel, element, lanes
+from tang_egg.codegen.legalize import legal_names
+from tang_egg.codegen.legalize_register import to_registers
+from tang_egg.codegen.legalize_vector import to_vectors
+from tang_egg.codegen.printer import Dialect, form_text
+
+_TYPES = {
+    "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "bool": "uint8_t",
+    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+}  # fmt: skip
+
+_MATHS = ("exp", "log", "tanh", "erf", "sin", "sqrt", "floor")
+
+
+def _type(name: str) -> str:
+    return _TYPES[name] if lanes(name) == 1 else name
+
+
+def _literal(value: float | int | bool, type: str) -> str:
+    if element(type) in ("f32", "f64"):
+        suffix = "f" if element(type) == "f32" else ""
+        number = float(value)
+        if math.isnan(number):
+            return "NAN" if suffix else "(double)NAN"
+        if math.isinf(number):
+            return ("-" if number < 0 else "") + ("INFINITY" if suffix else "(double)INFINITY")
+        return f"{number!r}{suffix}" if number >= 0 and not str(number).startswith("-") else f"({number!r}{suffix})"
+    if type in ("f16", "bf16"):
+        return f"te_to_{type}({float(value)!r}f)" if math.isfinite(float(value)) else f"te_to_{type}({_literal(value, 'f32')})"
+    if type == "bool":
+        return "1" if value else "0"
+    if type == "i64":
+        return "INT64_MIN" if value == -(2**63) else f"INT64_C({value})" if abs(int(value)) >= 2**31 else str(value)
+    if type == "u64":
+        return f"UINT64_C({value})"
+    return f"({_TYPES[type]}){value}" if type != "i32" or value == -(2**31) else str(value)
+
+
+def _load(buffer: Buffer, index: str, type: str) -> str:
+    if lanes(type) == 1:
+        return f"{buffer.name}[{_strip(index)}]"
+    return f"te_load_{type}({buffer.name} + {index})"
+
+
+def _store(buffer: Buffer, index: str, value: str, type: str) -> str:
+    if lanes(type) == 1:
+        return f"{buffer.name}[{_strip(index)}] = {value};"
+    return f"te_store_{type}({buffer.name} + {index}, {value});"
+
+
+def _strip(index: str) -> str:
+    return index[1:-1] if index.startswith("(") and index.endswith(")") and "(" not in index[1:-1] else index
+
+
+def _declare(buffer: Buffer, size: str) -> str:
+    kind = _TYPES[buffer.type]
+    if buffer.space == "scratch":
+        return f"{kind} *restrict {buffer.name} = ({kind} *)(scratch + te_thread() * scratch_size + {buffer.name}_offset);"
+    return f"{kind} {buffer.name}[{size}] __attribute__((aligned(64)));"
+
+
+def _build(items: tuple[str, ...], type: str) -> str:
+    if len(set(items)) == 1:
+        return f"te_splat_{type}({items[0]})"
+    return f"({type}){{{', '.join(items)}}}"
+
+
+def _signature(kernel: Kernel) -> list[str]:
+    """`void name(void **buffers, const int64_t *dims, char *scratch)`, then the arguments under their names."""
+    lines = [f"void {kernel.name}(void **buffers, const int64_t *dims, char *scratch)", "{"]
+    lines = [" ".join(lines)]
+    for n, b in enumerate(kernel.buffers):
+        const = "" if b.role == "output" else "const "
+        restrict = "" if b.alias else "restrict "
+        lines.append(f"{const}{_TYPES[b.type]} *{restrict}{b.name} = buffers[{n}];")
+    for n, d in enumerate(kernel.dims):
+        lines.append(f"const int64_t {d} = dims[{n}];")
+    if kernel.scratch:
+        offset = "0"
+        for b in kernel.scratch:
+            lines.append(f"const int64_t {b.name}_offset = {offset};")
+            offset = f"{b.name}_offset + ({form_text(b.size)} * (int64_t)sizeof({_TYPES[b.type]}) + 63) / 64 * 64"
+        lines.append(f"const int64_t scratch_size = {offset};")
+    lines.append("(void)buffers, (void)dims, (void)scratch;")
+    return lines
+
+
+_OPS: dict[str, str] = {
+    "add": "({0} + {1})", "mul": "({0} * {1})", "neg": "(-{0})",
+    "max": "te_max_{to}({0}, {1})", "min": "te_min_{to}({0}, {1})",
+    "recip": "(1 / {0})", "recip:f32": "(1.0f / {0})", "recip:f64": "(1.0 / {0})", "recipxn": "(1 / {0})",
+    "lt": "({0} < {1})", "le": "({0} <= {1})", "eq": "({0} == {1})",
+    "and": "({0} && {1})", "or": "({0} || {1})", "not": "(!{0})",
+    "andxn": "({0} & {1})", "orxn": "({0} | {1})", "notxn": "(~{0})",
+    "idiv": "te_idiv_{to}({0}, {1})", "imod": "te_imod_{to}({0}, {1})",
+    "bitand": "({0} & {1})", "bitor": "({0} | {1})", "bitxor": "({0} ^ {1})",
+    "shl": "te_shl_{to}({0}, {1})", "shr": "te_shr_{to}({0}, {1})",
+    "cast": "(({type}){0})", "castxn": "__builtin_convertvector({0}, {type})",
+    "bits": "te_bits_{to}_{of}({0})", "bitsxn": "(({type}){0})",
+    "splat": "te_splat_{to}({0})", "fma": "fma({0}, {1}, {2})",
+    "atan2:f32": "atan2f({0}, {1})", "atan2:f64": "atan2({0}, {1})",
+}  # fmt: skip
+for _op in _MATHS:
+    _OPS |= {f"{_op}:f32": f"{_op}f({{0}})", f"{_op}:f64": f"{_op}({{0}})", f"{_op}xn": f"te_{_op}_{{to}}({{0}})"}
+for _t in ("i8", "i16", "u8", "u16"):
+    _c = _TYPES[_t]
+    _OPS |= {f"add:{_t}": f"(({_c})({{0}} + {{1}}))", f"mul:{_t}": f"(({_c})({{0}} * {{1}}))", f"neg:{_t}": f"(({_c})-{{0}})"}
+for _float in ("f16", "bf16"):
+    _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
+    _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
+    _OPS |= {f"cast:f32:{_float}xn": f"te_of_{_float}_{{to}}({{0}})"}
+for _float in ("f32", "f64"):
+    _OPS |= {f"cast:{_t}:{_float}": f"(({_TYPES[_t]})te_whole((double){{0}}))" for _t in _TYPES if _t[0] in "iu"}
+    _OPS |= {f"cast:bool:{_float}": "({0} != 0)"}
+_OPS |= {f"cast:bool:{_t}": "({0} != 0)" for _t in _TYPES if _t[0] in "iu"} | {"cast:bool:bool": "{0}"}
+
+C = Dialect(
+    name="c",
+    types=_type,
+    ops=_OPS,
+    literal=_literal,
+    load=_load,
+    store=_store,
+    declare=_declare,
+    build=_build,
+    lane="{0}[{1}]",
+    select="({0} ? {1} : {2})",
+    vector_select="te_select_{4}({0}, {1}, {2})",
+    let="const {0} {1} = {2};",
+    assign="{1} = {2};",
+    loops={
+        "serial": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
+        "parallel": (
+            "#pragma omp parallel for schedule(static) if ({work} > TE_WORK)",
+            "for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",
+        ),
+        "vector": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
+        "unrolled": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
+    },
+    barrier="",
+    signature=_signature,
+    reserved=frozenset(
+        "auto break case char const continue default do double else enum extern float for goto if inline int long "
+        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+        "buffers dims scratch scratch_base scratch_size fabs exp log sin cos tan tanh erf sqrt floor gamma j0 j1 jn y0 y1 "
+        "yn main NAN INFINITY I abs div index asm typeof".split()
+    ),
+    passes=(legal_names, to_vectors, to_registers),
+)
+
+
+def prelude() -> str:
+    """The functions that every C source starts with."""
+    folder = Path(__file__).parent.parent / "prelude"
+    return "".join((folder / name).read_text() for name in ("scalar.h", "vector.h"))

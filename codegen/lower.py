@@ -1,0 +1,187 @@
+"""From tensors and a schedule to a kernel: the grid over the outputs' indices, and what is stored at each of its tiles.
+
+    whole axes of the outputs are bound first, as blocks;
+    then one loop per common index of all outputs, outermost first: full tiles, then single points for the rest;
+    inside, each output loops over the axes that it alone has, and stores its body for every point of the block.
+
+Everything else follows from the body: folds (lower_fold), their steps (lower_update), scans (lower_scan), values.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from tang_egg.affine import Affine, Index, affine, dims_of
+from tang_egg.codegen.kernel import Buffer, Call, Form, Kernel, Literal, Store, number
+from tang_egg.codegen.lower_fold import part_of
+from tang_egg.codegen.lower_scan import Scans
+from tang_egg.codegen.lower_scope import Axis
+from tang_egg.codegen.lower_value import COSTLY
+from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
+from tang_egg.schedule import PLAIN, Schedule
+
+
+def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN) -> Kernel:
+    """The kernel that writes `outputs` as `schedule` says. Raises CodegenError for a state of symbolic size."""
+    return _Lowering(name, outputs, schedule).run()
+
+
+def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
+    """What the buffers of a lowered kernel hold, in order: everything read, then the outputs."""
+    return (*dict.fromkeys(s for t in outputs for s in sources(t.body)), *outputs)
+
+
+class _Lowering(Scans):
+    """One kernel under construction."""
+
+    def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
+        read = tuple(dict.fromkeys(s for t in outputs for s in sources(t.body)))
+        types = {s.dtype for s in read} | {t.dtype for t in outputs}
+        super().__init__(schedule, schedule.accumulate or ("f64" if "f64" in types else "f32"))
+        self.kernel = name
+        self.outputs = outputs
+        self.parts = _parts(outputs)
+        self.owners = _owners(outputs)
+        self.scanned = {s.index for t in outputs for s in walk(t.body) if isinstance(s, Scan)}
+        self.dims = tuple(sorted({d.name for d in _dims(outputs)}))
+        self.names.update(dict.fromkeys(self.dims, 1))
+        taken = {t.into for t in outputs}
+        for s in read:
+            role = "input" if isinstance(s, Input) else "temporary"
+            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", _size(s.shape), role, s.name in taken)
+        self.written = {
+            t: Buffer(self.name(t.name), t.dtype, "global", _size(t.shape), "output", bool(t.into)) for t in outputs
+        }
+        self.in_parallel = False
+
+    def run(self) -> Kernel:
+        common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
+        named = [i for n in self.schedule.order for i in common if i.name == n]
+        order = named + [i for i in common if i not in named]
+        order = [i for i in order if i not in self.scanned] + [i for i in order if i in self.scanned]
+        whole = [i for i in order if self._held(i)]
+        with self.inside(*(Axis(i, affine(0), i.size.value or 1) for i in whole)):
+            self._grid([i for i in order if i not in whole])
+        buffers = (*self.buffers.values(), *self.written.values())
+        return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch))
+
+    def _held(self, i: Index) -> bool:
+        return self.schedule.tile_of(i.name) == 0 and bool(i.size.value) and i not in self.scanned
+
+    def _grid(self, indices: list[Index]) -> None:
+        if not indices:
+            for t in self.outputs:
+                self._output(t, [i for i in t.axes if self.bound(i) is None])
+            return
+        i, rest = indices[0], indices[1:]
+        parallel = i.name in self.schedule.parallel and i not in self.scanned and not self.in_parallel
+        self.in_parallel |= parallel
+        self._tiles(i, "parallel" if parallel else "serial", lambda: self._grid(rest))
+        self.in_parallel &= not parallel
+
+    def _tiles(self, i: Index, kind: str, inner) -> None:  # type: ignore[no-untyped-def]
+        """Loops over the full tiles of an output index, then over the points that are left."""
+        size, extent = self.schedule.tile_of(i.name), i.size.value
+        work = _work(self.outputs) if kind == "parallel" else None
+        full = number(0)
+        if size > 1 and i not in self.scanned and (extent is None or extent >= size):
+            span = Call("idiv", (Form(i.size), number(size)), "i64")
+            full_count = number(extent // size * size) if extent is not None else Call("mul", (span, number(size)), "i64")
+            stop = self._name_bound(f"{i.name}_full", full_count)
+            with self.loop(i, number(0), stop, size, kind, size, work):
+                inner()
+            if extent is not None and extent % size == 0:
+                return
+            full = stop  # type: ignore[assignment]
+        with self.loop(i, full, Form(i.size), 1, kind, 1, work):
+            inner()
+
+    def _output(self, t: Tensor, axes: list[Index]) -> None:
+        if axes:
+            self._tiles(axes[0], "serial", lambda: self._output(t, axes[1:]))
+            return
+        blocks = self.blocks(t.axes)
+        self.prepare([t.body], blocks)
+        with ExitStack() as stack:
+            stack.enter_context(self.inside())
+            stack.enter_context(self.points(blocks))
+            value = self.evaluate(t.body)
+            buffer = self.written[t]
+            if isinstance(value, Literal):
+                value = Literal(value.value, buffer.type)
+            elif value.type != buffer.type:
+                value = Call("cast", (value,), buffer.type)
+            address = self.address(t.shape, tuple(affine(i) for i in t.axes))
+            self.scope.out.append(Store(buffer, address, value))
+
+
+def _size(shape: tuple[Affine, ...]) -> Affine:
+    total = affine(1)
+    for n in shape:
+        total = total * n
+    return total
+
+
+def _parts(outputs: tuple[Tensor, ...]) -> dict[Scalar, set[int]]:
+    """For each fold and scan, the components that the kernel needs."""
+    parts: dict[Scalar, set[int]] = {}
+    for s in walk(*(t.body for t in outputs)):
+        if isinstance(s, (Reduce, Scan)):
+            parts.setdefault(part_of(s, 0), set()).update(s.monoid.needs(s.part))
+    return parts
+
+
+def _owners(outputs: tuple[Tensor, ...]) -> dict[Scalar, set[int]]:
+    """For each costly value, the folds and outputs that use it directly."""
+    owners: dict[Scalar, set[int]] = {}
+    roots: list[tuple[int, tuple[Scalar, ...]]] = [(-1 - n, (t.body,)) for n, t in enumerate(outputs)]
+    groups: dict[Scalar, int] = {}
+    for s in walk(*(t.body for t in outputs)):
+        if isinstance(s, (Reduce, Scan)) and part_of(s, 0) not in groups:
+            groups[part_of(s, 0)] = len(groups)
+            roots.append((groups[part_of(s, 0)], children(s)))
+    for owner, below in roots:
+        stack, seen = list(below), set[Scalar]()
+        while stack:
+            s = stack.pop()
+            if s in seen or isinstance(s, (Reduce, Scan)):
+                continue
+            seen.add(s)
+            if isinstance(s, Apply) and s.op in COSTLY:
+                owners.setdefault(s, set()).add(owner)
+            stack.extend(children(s))
+    return owners
+
+
+def _dims(outputs: tuple[Tensor, ...]) -> set:  # type: ignore[type-arg]
+    forms: list[Affine] = []
+    for t in outputs:
+        forms += t.shape
+        for s in walk(t.body):
+            if isinstance(s, Position):
+                forms.append(s.form)
+            elif isinstance(s, Test):
+                forms.append(s.condition.form)
+            elif isinstance(s, Read):
+                forms += [*s.source.shape, *(c for c in s.coordinates if isinstance(c, Affine))]
+            elif isinstance(s, Reduce):
+                forms += [*(i.size for i in s.indices), *(c.form for c in s.where.affine)]
+            elif isinstance(s, Scan):
+                forms.append(s.index.size)
+    return set(dims_of(forms))
+
+
+def _work(outputs: tuple[Tensor, ...]) -> Affine:
+    """Roughly how many operations a kernel runs: points of the outputs times points of the largest fold below."""
+    total = affine(0)
+    for t in outputs:
+        points = _size(t.shape)
+        inner = affine(1)
+        for s in walk(t.body):
+            if isinstance(s, Reduce):
+                inside = affine(1)
+                for i in (*s.indices, *(i for i in free(s) if i not in t.axes)):
+                    inside = inside * i.size
+                inner = inner + inside
+        total = total + points * inner
+    return total

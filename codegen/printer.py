@@ -1,0 +1,198 @@
+"""Prints a legalised kernel in the language that a dialect's table describes. It never asks which dialect it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tang_egg.affine import Affine
+from tang_egg.codegen.kernel import (
+    Assign,
+    Barrier,
+    Build,
+    Buffer,
+    Call,
+    Declare,
+    Expr,
+    Form,
+    If,
+    Kernel,
+    Lane,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    element,
+    lanes,
+)
+from tang_egg.errors import CodegenError
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a language spells the kernel IR. Templates are `str.format` texts; {0}, {1} ... are operands.
+
+    `types`: spelling of element types. `ops`: spelling by "op:type", else by "op". `loops`: heads by loop kind.
+    `signature`: (kernel, dialect) to the lines that open the function.
+    """
+
+    name: str
+    types: Callable[[str], str]
+    ops: dict[str, str]
+    literal: Callable[[float | int | bool, str], str]
+    load: Callable[[Buffer, str, str], str]
+    store: Callable[[Buffer, str, str, str], str]
+    declare: Callable[[Buffer, str], str]
+    build: Callable[[tuple[str, ...], str], str]
+    lane: str
+    select: str
+    vector_select: str
+    let: str
+    assign: str
+    loops: dict[str, tuple[str, ...]]
+    barrier: str
+    signature: Callable[[Kernel], list[str]]
+    comment: str = "// {0}"
+    reserved: frozenset[str] = frozenset()
+    passes: tuple[Callable[[Kernel], Kernel], ...] = field(default=())
+
+
+def print_kernel(kernel: Kernel, dialect: Dialect) -> str:
+    """The text of one function, after the dialect's passes have made the kernel legal for it."""
+    for legalise in dialect.passes:
+        kernel = legalise(kernel)
+    return _Printer(dialect).kernel(kernel)
+
+
+class _Printer:
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def emit(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line if not line.startswith("#") else line)
+
+    def kernel(self, kernel: Kernel) -> str:
+        for note in kernel.note:
+            self.emit(self.dialect.comment.format(note))
+        first, *rest = self.dialect.signature(kernel)
+        self.emit(first)
+        self.depth += 1
+        for line in rest:
+            self.emit(line)
+        self.block(kernel.body)
+        self.depth -= 1
+        self.emit("}")
+        return "\n".join(self.lines) + "\n"
+
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        for s in body:
+            self.statement(s)
+
+    def statement(self, s: Stmt) -> None:
+        d = self.dialect
+        if isinstance(s, Let):
+            self.emit(d.let.format(d.types(s.value.type), s.name, self.expr(s.value)))
+        elif isinstance(s, Assign):
+            text = d.assign if not s.first else "{0} " + d.assign
+            self.emit(text.format(d.types(s.value.type), s.name, self.expr(s.value)))
+        elif isinstance(s, Declare):
+            self.emit(d.declare(s.buffer, form_text(s.buffer.size)))
+        elif isinstance(s, Store):
+            self.emit(d.store(s.buffer, self.expr(s.index), self.expr(s.value), s.value.type))
+        elif isinstance(s, Loop):
+            self.loop(s)
+        elif isinstance(s, If):
+            self.emit(f"if ({_bare(self.expr(s.condition))}) {{")
+            self.nested(s.then)
+            if s.otherwise:
+                self.emit("} else {")
+                self.nested(s.otherwise)
+            self.emit("}")
+        elif isinstance(s, Barrier):
+            self.emit(d.barrier)
+
+    def loop(self, s: Loop) -> None:
+        start, stop = self.expr(s.start), self.expr(s.stop)
+        step = f"{s.var}++" if s.step == 1 else f"{s.var} += {s.step}"
+        work = form_text(s.work) if s.work is not None else "1"
+        for head in self.dialect.loops[s.kind]:
+            self.emit(head.format(var=s.var, start=start, stop=stop, step=step, work=work))
+        self.nested(s.body)
+        self.emit("}")
+
+    def nested(self, body: tuple[Stmt, ...]) -> None:
+        self.depth += 1
+        self.block(body)
+        self.depth -= 1
+
+    def expr(self, e: Expr) -> str:
+        d = self.dialect
+        if isinstance(e, Var):
+            return e.name
+        if isinstance(e, Literal):
+            return d.literal(e.value, e.type)
+        if isinstance(e, Form):
+            return form_text(e.form)
+        if isinstance(e, Load):
+            return d.load(e.buffer, self.expr(e.index), e.type)
+        if isinstance(e, Select):
+            text = d.select if lanes(e.type) == 1 else d.vector_select
+            return text.format(self.expr(e.condition), self.expr(e.yes), self.expr(e.no), d.types(e.type), e.type)
+        if isinstance(e, Build):
+            return d.build(tuple(self.expr(x) for x in e.items), e.type)
+        if isinstance(e, Lane):
+            return d.lane.format(self.expr(e.vector), e.n)
+        return self.call(e)
+
+    def call(self, e: Call) -> str:
+        args = [self.expr(a) for a in e.args]
+        source = e.args[0].type
+        keys = (
+            f"{e.op}:{e.type}:{source}",
+            f"{e.op}:{element(e.type)}:{element(source)}{'xn' if lanes(e.type) > 1 else ''}",
+            f"{e.op}:{source}",
+            f"{e.op}{'xn' if lanes(e.type) > 1 else ''}",
+            e.op,
+        )
+        for key in keys:
+            if key in self.dialect.ops:
+                names = {"type": self.dialect.types(e.type), "to": e.type, "of": source, "lanes": lanes(e.type)}
+                return self.dialect.ops[key].format(*args, **names)
+        raise CodegenError(
+            f"{self.dialect.name} has no spelling of '{e.op}' on {source}",
+            where="the dialect's table of operations",
+            mend="add a row to the table, or a pass that rewrites the operation",
+        )
+
+
+def form_text(form: Affine) -> str:
+    """An affine form as an expression of products and sums."""
+    text = ""
+    for monomial, coefficient in sorted(form.terms, key=lambda t: (not t[0], len(t[0]) == 0)):
+        names = "*".join(a.name for a in monomial)
+        size = abs(coefficient)
+        term = str(size) if not names else names if size == 1 else f"{size}*{names}"
+        if not text:
+            text = term if coefficient > 0 else f"-{term}"
+        else:
+            text += f" {'+' if coefficient > 0 else '-'} {term}"
+    text = text or "0"
+    return text if len(form.terms) < 2 else f"({text})"
+
+
+def _bare(text: str) -> str:
+    """The text without one pair of parentheses around all of it."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for n, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0 and n < len(text) - 1:
+            return text
+    return text[1:-1]

@@ -1,0 +1,161 @@
+"""The C compiler: found, asked what it can do, run, and its results cached by content.
+
+Order: $TANG_CC, cc, gcc, clang, then the `ziglang` wheel. Built libraries live in the user's cache folder ($TANG_CACHE
+overrides it) under a hash of source, flags and compiler; entries are written to a temporary name and renamed under a lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from filelock import FileLock
+from platformdirs import user_cache_dir
+
+from tang_egg.errors import TargetError
+
+FLAGS = ("-O3", "-std=gnu11", "-shared", "-fPIC", "-march=native", "-ffp-contract=fast", "-fno-math-errno",
+         "-fno-trapping-math", "-fwrapv", "-w")  # fmt: skip
+_MEND = "install gcc or clang, set TANG_CC, or `pip install ziglang`"
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A command that compiles C, what it says its version is, and the flags to give it."""
+
+    command: tuple[str, ...]
+    version: str
+    flags: tuple[str, ...]
+
+    @property
+    def threads(self) -> bool:
+        """Whether parallel loops run on several threads."""
+        return "-fopenmp" in self.flags
+
+
+def compiler() -> Compiler:
+    """The C compiler of this machine. Raises TargetError when there is none."""
+    return _compiler(os.environ.get("TANG_CC", ""))
+
+
+@lru_cache(maxsize=8)
+def _compiler(wish: str) -> Compiler:
+    tried = [shlex.split(wish)] if wish else [["cc"], ["gcc"], ["clang"]]
+    if not wish and importlib.util.find_spec("ziglang") is not None:
+        tried.append([sys.executable, "-m", "ziglang", "cc"])
+    for command in tried:
+        if shutil.which(command[0]) is None:
+            continue
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        if said.returncode == 0:
+            version = said.stdout.splitlines()[0] if said.stdout else command[0]
+            flags = tuple(f for f in FLAGS if f != "-march=native" or _accepts(tuple(command), "-march=native"))
+            if _accepts(tuple(command), "-fopenmp"):
+                flags += ("-fopenmp",)
+            return Compiler(tuple(command), version, flags)
+    names = ", ".join(" ".join(c) for c in tried)
+    raise TargetError("no C compiler was found", where=f"looked for {names}", mend=_MEND)
+
+
+_PROBE = """
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+int probe(int n)
+{
+    int x[8] = {0};
+#pragma omp parallel for
+    for (int i = 0; i < 8; i++) x[i] = n;
+#ifdef _OPENMP
+    return x[7] + omp_get_max_threads();
+#else
+    return x[7];
+#endif
+}
+"""
+
+
+def _accepts(command: tuple[str, ...], flag: str) -> bool:
+    """Whether the compiler builds and this process loads a library made with a flag."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
+        source.write_text(_PROBE)
+        done = subprocess.run(
+            [*command, "-shared", "-fPIC", flag, str(source), "-o", str(library)], capture_output=True, check=False
+        )
+        if done.returncode != 0:
+            return False
+        try:
+            return int(ctypes.CDLL(str(library)).probe(1)) >= 1
+        except OSError:
+            return False
+
+
+def build(source: str) -> ctypes.CDLL:
+    """The shared library of a C source, from the cache or freshly compiled. Raises TargetError when it does not build."""
+    tool = compiler()
+    key = hashlib.sha256("\0".join((source, *tool.command, tool.version, *tool.flags, _machine())).encode()).hexdigest()
+    folder = cache_folder()
+    entry = folder / f"{key[:32]}.so"
+    with FileLock(str(folder / f"{key[:32]}.lock")):
+        if entry.exists():
+            try:
+                return ctypes.CDLL(str(entry))
+            except OSError as error:
+                warnings.warn(f"the cached kernel {entry} is damaged and was dropped: {error}", stacklevel=2)
+                entry.unlink()
+        _compile(tool, source, entry)
+        return ctypes.CDLL(str(entry))
+
+
+def _machine() -> str:
+    """What -march=native depends on: the processor's flags."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        import platform
+
+        return platform.processor()
+    return "".join(line for line in lines if line.startswith(("flags", "Features")))[:4096]
+
+
+def _compile(tool: Compiler, source: str, entry: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=entry.parent) as folder:
+        text, library = Path(folder, "kernels.c"), Path(folder, "kernels.so")
+        text.write_text(source)
+        command = [*tool.command, *tool.flags, str(text), "-o", str(library), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = " | ".join(line for line in done.stderr.splitlines()[:6] if line.strip())
+            raise TargetError(
+                "a generated kernel does not compile", where=f"{' '.join(tool.command)}: {said}", mend=f"report the source; or {_MEND}"
+            )
+        os.replace(library, entry)
+
+
+def cache_folder() -> Path:
+    """The folder of compiled kernels; a temporary one, with a warning, where it cannot be written."""
+    folder = Path(os.environ.get("TANG_CACHE") or user_cache_dir("tang_egg")) / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        return _fallback(str(folder), str(error))
+
+
+@lru_cache(maxsize=8)
+def _fallback(folder: str, error: str) -> Path:
+    warnings.warn(f"the cache folder {folder} cannot be written ({error}); using a temporary one", stacklevel=3)
+    return Path(tempfile.mkdtemp(prefix="tang_egg-"))

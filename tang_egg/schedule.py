@@ -1,0 +1,130 @@
+"""How a kernel runs, never what it computes: one immutable record per kernel, printed as one line and read back.
+
+    schedule ::= shape {field=value}
+    shape    ::= point | split | stream | scan | tile
+    fields   ::= order=i,j        output indices, outermost loop first
+                 parallel=i       indices whose loops run on threads (a prefix of order)
+                 tile=i:4,c:*     block of an output index evaluated at once; * holds the whole axis
+                 fold=j:stream:64 how the folds over j run: serial | lanes:n | stream:n | blocks:n
+                 stage=B,K        inputs copied into local arrays in the order in which folds read them
+                 width=8          lanes of a vector
+                 chunk=64         points of a chunk of a scan
+    device   ::= grid=, block=, warp=, stages=, unit=, storage=, accumulate=
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from tang_egg.errors import CodegenError
+
+SHAPES = ("point", "split", "stream", "scan", "tile")
+FOLDS = ("serial", "lanes", "stream", "blocks")
+WHOLE = 0
+"""The tile of an index that is held whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPlan:
+    """How folds over one index run.
+
+    serial: in order. lanes: `size` partial states, combined as a tree at the end (the split shape). stream: the body is
+    evaluated for tiles of `size` points, each folded into the state. blocks: `size` partial states on threads.
+    """
+
+    how: str = "serial"
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """See the module text. Names that a kernel does not have are ignored; what is not named runs in plain loops."""
+
+    shape: str = "point"
+    order: tuple[str, ...] = ()
+    parallel: tuple[str, ...] = ()
+    tile: tuple[tuple[str, int], ...] = ()
+    fold: tuple[tuple[str, FoldPlan], ...] = ()
+    stage: tuple[str, ...] = ()
+    width: int = 8
+    chunk: int = 0
+    grid: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
+    warp: tuple[str, ...] = ()
+    stages: int = 1
+    unit: str = ""
+    storage: str = ""
+    accumulate: str = ""
+
+    def tile_of(self, index: str) -> int:
+        """The tile of an output index: 1 unless named, 0 where the axis is held whole."""
+        return dict(self.tile).get(index, 1)
+
+    def fold_of(self, index: str) -> FoldPlan:
+        """The plan of the folds over an index."""
+        return dict(self.fold).get(index, SERIAL)
+
+    def __str__(self) -> str:
+        return print_schedule(self)
+
+
+SERIAL = FoldPlan()
+PLAIN = Schedule()
+"""The schedule that is legal for every kernel: plain loops, one thread, no vectors."""
+
+
+def print_schedule(schedule: Schedule) -> str:
+    """The schedule as one line; `parse_schedule` reads it back."""
+    parts = [schedule.shape]
+    for f in fields(Schedule)[1:]:
+        value = getattr(schedule, f.name)
+        if value != f.default:
+            parts.append(f"{f.name}={_field_text(f.name, value)}")
+    return " ".join(parts)
+
+
+def _field_text(name: str, value: object) -> str:
+    if name == "tile":
+        return ",".join(f"{i}:{n or '*'}" for i, n in value)  # type: ignore[attr-defined]
+    if name == "fold":
+        return ",".join(f"{i}:{p.how}" + (f":{p.size}" if p.how != "serial" else "") for i, p in value)  # type: ignore[attr-defined]
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def parse_schedule(text: str) -> Schedule:
+    """Reads the one-line form. Raises CodegenError, naming the part that cannot be read."""
+    shape, *parts = text.split()
+    if shape not in SHAPES:
+        raise _unreadable(text, shape, f"a schedule starts with one of {', '.join(SHAPES)}")
+    known = {f.name: f.default for f in fields(Schedule)[1:]}
+    values: dict[str, object] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if name not in known or not equals:
+            raise _unreadable(text, part, f"the fields are {', '.join(known)}")
+        try:
+            values[name] = _parse_field(name, value, known[name])
+        except ValueError:
+            raise _unreadable(text, part, "write it as print_schedule does") from None
+    return Schedule(shape, **values)  # type: ignore[arg-type]
+
+
+def _parse_field(name: str, value: str, default: object) -> object:
+    if name == "tile":
+        pairs = [item.split(":") for item in value.split(",")]
+        return tuple((i, WHOLE if n == "*" else int(n)) for i, n in pairs)
+    if name == "fold":
+        plans: list[tuple[str, FoldPlan]] = []
+        for item in value.split(","):
+            index, how, *size = item.split(":")
+            if how not in FOLDS:
+                raise ValueError(how)
+            plans.append((index, FoldPlan(how, int(size[0]) if size else 1)))
+        return tuple(plans)
+    if isinstance(default, tuple):
+        return tuple(value.split(","))
+    return int(value) if isinstance(default, int) else value
+
+
+def _unreadable(text: str, part: str, mend: str) -> CodegenError:
+    return CodegenError(f"cannot read '{part}' in a schedule", where=text, mend=mend)
