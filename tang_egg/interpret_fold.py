@@ -8,16 +8,18 @@ order, so that monoids need not commute. Large domains are folded in blocks whos
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tang_egg.affine import Index
+from tang_egg.affine import Index, affine
 from tang_egg.errors import GraphError
 from tang_egg.interpret_contract import Refused, contract, factors_of
 from tang_egg.interpret_frame import Array, Frame, States, blocks, fold_key, mentions_state
 from tang_egg.ir import Apply, Domain, Reduce, Scalar, Scan, StateRef, Test, free, walk
 from tang_egg.monoid import Monoid, lifts
+from tang_egg.rewrite import substitute
 
 if TYPE_CHECKING:
     from tang_egg.interpret_value import Evaluator
@@ -51,6 +53,21 @@ def ufunc_of(monoid: Monoid, part: int) -> np.ufunc | None:
     return UFUNCS[combined.op] if sorted(sides) == ["left", "right"] else None
 
 
+@lru_cache(maxsize=1 << 12)
+def as_scan(s: Reduce) -> Scan | None:
+    """The scan that a fold over all points up to a free index is, or None: n steps for each of n points would be n²."""
+    if len(s.indices) != 1 or s.where.data or len(s.where.affine) != 1:
+        return None
+    (k,), form = s.indices, s.where.affine[0].form
+    last = next((t for t in form.indices() if t is not k and form is t - affine(k) and t.size is k.size), None)
+    if last is None or any(last in free(b) for b in s.body) or any(last in c.axes for c in s.monoid.components):
+        return None
+    try:
+        return Scan(s.monoid, last, tuple(substitute(b, {k: last}) for b in s.body), s.part)
+    except GraphError:  # a scan inside is read at k
+        return None
+
+
 class Folds:
     """Evaluates Reduce and Scan nodes for one Evaluator; components of one state are evaluated together."""
 
@@ -59,6 +76,9 @@ class Folds:
 
     def reduce(self, s: Reduce, home: Frame) -> Array:
         """The value of component `s.part` over the box of `home`."""
+        prefix = as_scan(s)
+        if prefix is not None:
+            return self.scan(prefix, home)
         known = home.folds.setdefault(fold_key(s), {})
         base = self.base(s.monoid, home)
         if s.part not in known:

@@ -18,7 +18,7 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.errors import BindError, GraphError
 from tang_egg.interpret_fault import Faults
-from tang_egg.interpret_fold import Folds
+from tang_egg.interpret_fold import Folds, as_scan
 from tang_egg.interpret_frame import Array, FoldKey, Frame, blocks, fold_key, mentions_state, root_frame
 from tang_egg.ir import (
     Apply,
@@ -117,10 +117,11 @@ class Evaluator:
         self.parts = {}
         scanned: set[Index] = set()
         for s in walk(body):
-            if isinstance(s, (Reduce, Scan)):
-                self.parts.setdefault(fold_key(s), set()).add(s)
-            if isinstance(s, Scan):
-                scanned.add(s.index)
+            fold = (as_scan(s) or s) if isinstance(s, Reduce) else s
+            if isinstance(fold, (Reduce, Scan)):
+                self.parts.setdefault(fold_key(fold), set()).add(fold)
+            if isinstance(fold, Scan):
+                scanned.add(fold.index)
         # Blocking along a scanned axis saves nothing: every block needs the whole prefix.
         order = [i for i in axes if i not in scanned] + [i for i in axes if i in scanned]
         sizes = dict(zip(axes, out.shape, strict=True))
