@@ -249,7 +249,11 @@ def test_layers_of_a_transformer_number_their_intermediates() -> None:
             "check the shapes, or the order of the operands",
         ),
         (lambda x: te.softmax(x, 2), "'x' has no axis 2", "its axes are -2 to 1"),
-        (lambda x: te.matmul(x, te.input("v", (4,))), "'v' has fewer than two axes", "fold it by te.sum, or add an axis"),
+        (
+            lambda x: te.matmul(x, te.input("v", (4,))),
+            "'v' has fewer than two axes",
+            "fold it by te.sum, or add an axis",
+        ),
         (lambda x: te.attention(x, x, x, window=0), "a window of 0 keys", "give a window of at least one key"),
         (
             lambda x: te.attention(x, x, x, key_mask=te.input("m", (2, 3), "bool")),
