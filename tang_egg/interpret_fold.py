@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -204,7 +205,8 @@ class Folds:
             state: State = {}
             for k in parts:
                 elements = self._elements(s, lifted[k], neutral[k], frame, base)
-                state[k] = elements.reshape((-1, *elements.shape[len(s.indices) :]))
+                points = prod(elements.shape[: len(s.indices)])
+                state[k] = elements.reshape((points, *elements.shape[len(s.indices) :]))
             block = self._tree(s.monoid, state, base)
             total = block if total is None else self.combine(s.monoid, total, block, base)
         if total is None:
