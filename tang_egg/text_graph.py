@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tang_egg import text_names as words
-from tang_egg.affine import Dim, Index
+from tang_egg.affine import Affine, Dim, Index, dims_of
 from tang_egg.ir import (
     Domain,
     Graph,
     Input,
+    Position,
+    Read,
     Reduce,
     Scalar,
     Scan,
     Source,
+    StateRef,
     Tensor,
+    Test,
     sources,
     tensors_of,
     type_of,
@@ -42,6 +47,8 @@ class _GraphPrinter(Printer):
         arrays: tuple[Source, ...] = (*self.inputs, *self.tensors)
         for s in arrays:
             self.words.of(s, s.name)
+        for d in _dims(self.inputs, self.tensors):
+            self.dim(d)
 
     def text(self) -> str:
         inputs = [self._input(i) for i in self.inputs]
@@ -113,6 +120,46 @@ class _GraphPrinter(Printer):
             shown = [f"{n}={self.expression(getattr(f, n)).text}" for n in ("statistic", "rebase", "empty")]
             fields.append(f"follow=follow({', '.join([*shown, f'base={self.monoid(f.base, c.type)}'])})")
         self.lines += [*self.take_lets(), f"{word}{member(c.name)}{axes} = component({', '.join(fields)})"]
+
+
+def _dims(inputs: Iterable[Input], tensors: Iterable[Tensor]) -> list[Dim]:
+    """All dims of a graph in order of use, those of its monoids included."""
+    forms = [size for i in inputs for size in i.shape]
+    roots: list[Scalar] = []
+    for t in tensors:
+        forms += t.shape
+        roots.append(t.body)
+    seen: set[Monoid] = set()
+    while roots:
+        folds: list[Monoid] = []
+        for s in walk(roots.pop()):
+            forms += _forms(s)
+            folds += [s.monoid] if isinstance(s, (Reduce, Scan)) else []
+        while folds:
+            m = folds.pop()
+            if m in seen:
+                continue
+            seen.add(m)
+            roots += [*m.combine, *m.identity]
+            for c in m.components:
+                forms += [i.size for i in c.axes]
+                if c.follow is not None:
+                    folds.append(c.follow.base)
+                    roots += [c.follow.statistic, c.follow.rebase, c.follow.empty]
+    return list(dict.fromkeys(d for f in forms for d in sorted(dims_of((f,)), key=lambda d: d.name)))
+
+
+def _forms(s: Scalar) -> list[Affine]:
+    """The affine forms of one node."""
+    if isinstance(s, Position):
+        return [s.form]
+    if isinstance(s, Test):
+        return [s.condition.form]
+    if isinstance(s, (Read, StateRef)):
+        return [c for c in s.coordinates if isinstance(c, Affine)]
+    if isinstance(s, Reduce):
+        return [*(i.size for i in s.indices), *(c.form for c in s.where.affine)]
+    return [s.index.size] if isinstance(s, Scan) else []
 
 
 def _monoids_of(*roots: Scalar) -> list[Monoid]:

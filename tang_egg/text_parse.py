@@ -72,6 +72,7 @@ class _MonoidText:
         self.name = name
         self.properties = properties
         self.lines: list[tuple[str, list[ast.expr], ast.Call]] = []
+        self.lets: list[ast.Name] = []
         self.made: Monoid | None = None
 
 
@@ -84,6 +85,8 @@ class _GraphReader(ScalarReader):
         self.inputs: list[Input] = []
         self.outputs: tuple[Tensor, ...] | None = None
         self.monoids: dict[str, _MonoidText | Monoid] = {}
+        self.last_monoid: _MonoidText | None = None
+        self.of_states: set[str] = {"left", "right", "self"}
 
     def read(self, tree: ast.Module) -> Graph:
         for statement in tree.body:
@@ -149,6 +152,14 @@ class _GraphReader(ScalarReader):
             read[made](word, value)
         else:
             self.lets[word] = value
+            if any(isinstance(n, ast.Name) and n.id in self.of_states for n in ast.walk(value)):
+                # The types of components are known only when all of them have been read.
+                self.of_states.add(word)
+                if self.last_monoid is None or self.last_monoid.made is not None:
+                    self.fail(target, f"'{word}' refers to a state outside a monoid", "write it below that line")
+                self.last_monoid.lets.append(target)
+            else:
+                self.scalar(target)
 
     def _dim(self, word: str, call: ast.Call) -> None:
         facts = self.keywords(call, {"lo": 0, "hi": None, "multiple": 1}, 0)
@@ -176,7 +187,7 @@ class _GraphReader(ScalarReader):
         if not call.args or call.keywords:
             self.fail(call, "a monoid needs a name", 'write monoid("name", "commutative", ...)')
         name, *properties = self._strings(call, len(call.args))
-        self.monoids[word] = _MonoidText(name, frozenset(properties))
+        self.monoids[word] = self.last_monoid = _MonoidText(name, frozenset(properties))
 
     def _constructed(self, word: str, call: ast.Call) -> None:
         self.keywords(call, {}, len(call.args))
@@ -223,6 +234,8 @@ class _GraphReader(ScalarReader):
                 self.fail(call, f"component '{member}' lacks its identity or combine", "give both")
             self.components[member] = self.type_word(call.args[0], words.TYPES)
             fields.append((member, [self.binder(a) for a in axes], known))
+        for let in text.lets:
+            self.scalar(let)
         components, combine, identity = [], [], []
         for member, binders, known in fields:
             type = self.components[member]

@@ -247,7 +247,7 @@ class Printer:
             opening = f"{word}.scan[{self.index(s.index)}]("
             extra = [_Text(f"chunk={s.chunk}")] if s.chunk else []
         else:
-            opening = f"{word}[{', '.join(self.sized(i, s.body, s.where) for i in s.indices) or '()'}]("
+            opening = f"{word}[{', '.join(self.sized(i, s.body, s.where, s.monoid) for i in s.indices) or '()'}]("
             extra = [] if s.where.everywhere else [self._where(s.where)]
         made = self._around(opening, [*parts, *extra], ")")
         return _Text(made.text + self._part(s.monoid, s.part), ATOM, made.depth + 1)
@@ -270,11 +270,11 @@ class Printer:
             return _Text(f"where={parts[0].text}", ATOM, parts[0].depth)
         return self._around("where=(", parts, ")")
 
-    def sized(self, i: Index, body: Iterable[Scalar], where: Domain) -> str:
+    def sized(self, i: Index, body: Iterable[Scalar], where: Domain, own: Monoid | None = None) -> str:
         """The word of a bound index, with its size where the reads below do not tell it."""
         roots = (*body, *where.data)
         word = self.index(i)
-        told = set(_plain_uses(i, roots)) == {i.size} and not _is_component_axis(i, roots)
+        told = set(_plain_uses(i, roots)) == {i.size} and not _is_component_axis(i, roots, own)
         return word if told else f"{word}:{self.form(i.size)}"
 
     def _coordinate(self, c: Coordinate) -> _Text:
@@ -362,8 +362,8 @@ def _plain_uses(i: Index, roots: Iterable[Scalar]) -> Iterable[Affine]:
         stack.extend(children(s))
 
 
-def _is_component_axis(i: Index, roots: Iterable[Scalar]) -> bool:
-    return any(
-        isinstance(s, (Reduce, Scan)) and any(i.name == a.name for c in s.monoid.components for a in c.axes)
-        for s in walk(*roots)
-    )
+def _is_component_axis(i: Index, roots: Iterable[Scalar], own: Monoid | None) -> bool:
+    """Whether `i` has the name of an axis of a monoid folded by below, whose lifts bring its size along."""
+    folded = [s.monoid for s in walk(*roots) if isinstance(s, (Reduce, Scan))]
+    monoids = folded if own is None else [*folded, own]
+    return any(i.name == a.name for m in monoids for c in m.components for a in c.axes)

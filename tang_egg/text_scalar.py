@@ -111,8 +111,6 @@ class ScalarReader(FormReader):
             self.fail(at, f"'{at.id}' is defined by itself", "use a fold or a scan for a recurrence")
         key = (at.id, id(self.components) if self.components is not None else 0)
         if key not in self.let_values:
-            if len(self.open_lets) > 60:
-                self.fail(at, "definitions refer to each other more than 60 deep", "use x = ... in order of definition")
             self.open_lets.append(at.id)
             self.let_values[key] = self.scalar(self.lets[at.id])
             self.open_lets.pop()
