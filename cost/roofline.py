@@ -1,0 +1,189 @@
+"""A roofline estimate of kernels: the larger of arithmetic and memory time, plus a launch.
+
+It orders candidates; it proves nothing. Work is counted where the code generator does it: a subexpression is evaluated
+once for each point of the kernel's grid and of the indices it depends on. The grid has the output axes, except those
+that some fold inside does not depend on and that are small enough to be held as local axes of the accumulators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tang_egg import ops
+from tang_egg.affine import Affine, Index
+from tang_egg.ir import Apply, Const, Input, Position, Read, Reduce, Scalar, Scan, Source, Test, children, free, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Rates of one device: operations and bytes per second, seconds per launch, elements of local accumulators."""
+
+    flops: float = 6e10
+    memory: float = 1.2e10
+    cache: float = 1.0e11
+    launch: float = 2e-6
+    local: int = 4096
+
+
+_WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Cost of one kernel: seconds, and the counts behind them."""
+
+    seconds: float
+    flops: float
+    bytes: float
+    loads: float
+
+
+@dataclass(slots=True)
+class Costs:
+    """The interface of selection: heuristic costs of terms and estimates of kernels.
+
+    `typical` gives the size assumed for a symbolic dim without an upper limit.
+    """
+
+    machine: Machine = field(default_factory=Machine)
+    typical: int = 128
+    _heuristic: dict[Scalar, float] = field(default_factory=dict)
+    _folds: dict[object, float] = field(default_factory=dict)
+
+    def size(self, form: Affine) -> float:
+        """The number that a size is, or is taken to be."""
+        env = {d.name: max(d.lo, min(self.typical, d.hi or self.typical)) for d in form.dims()}
+        return float(max(form.evaluate(env), 0))
+
+    def volume(self, indices: Iterable[Index]) -> float:
+        total = 1.0
+        for i in indices:
+            total *= self.size(i.size)
+        return total
+
+    def heuristic(self, term: Scalar) -> float:
+        """Seconds to evaluate `term` once over its own indices; within one fold every subterm counts once."""
+        if term not in self._heuristic:
+            self._heuristic[term] = self._scope_cost((term,))
+        return self._heuristic[term]
+
+    def _scope_cost(self, roots: tuple[Scalar, ...]) -> float:
+        seen: set[object] = set()
+        total = 0.0
+        stack = list(roots)
+        while stack:
+            s = stack.pop()
+            if s in seen:
+                continue
+            seen.add(s)
+            if isinstance(s, (Reduce, Scan)):
+                key = (s.monoid, s.body)
+                if key not in seen:
+                    seen.add(key)
+                    total += self._fold_cost(s)
+                continue
+            if isinstance(s, Apply):
+                total += _WEIGHT.get(s.op, 1.0) * self.volume(free(s)) / self.machine.flops
+            elif isinstance(s, Read):
+                total += 0.25 * self.volume(free(s)) / self.machine.flops
+            stack.extend(children(s))
+        return total
+
+    def _fold_cost(self, s: Reduce | Scan) -> float:
+        key = (s.monoid, s.body)
+        if key not in self._folds:
+            parts = range(len(s.body))
+            own = sum(self.volume(free(s.body[k])) for k in parts) / self.machine.flops
+            data = s.where.data if isinstance(s, Reduce) else ()
+            self._folds[key] = own + self._scope_cost((*data, *s.body))
+        return self._folds[key]
+
+    def stored(self, cost: float, axes: tuple[Index, ...]) -> float:
+        """The heuristic cost of reading a class that is written to memory instead of inlined."""
+        traffic = 8.0 * self.volume(axes) / self.machine.memory
+        return 0.5 * cost + traffic + self.machine.launch
+
+    def kernel(self, bodies: tuple[Scalar, ...], axes: tuple[tuple[Index, ...], ...]) -> Estimate:
+        """The estimate for one kernel that writes `bodies`, each over its axes."""
+        outputs = dict.fromkeys(i for a in axes for i in a)
+        grid = frozenset(outputs) - self._local_axes(bodies, tuple(outputs))
+        work = _Work(self, grid)
+        for body in bodies:
+            work.visit(body, {})
+        written = sum(self.volume(a) * 4.0 for a in axes)
+        compulsory = written + sum(self._bytes(s) for s in work.sources)
+        seconds = self.machine.launch + max(
+            work.flops / self.machine.flops,
+            compulsory / self.machine.memory,
+            (4.0 * work.loads) / self.machine.cache,
+        ) + 0.2 * work.flops / self.machine.flops
+        return Estimate(seconds, work.flops, compulsory, work.loads)
+
+    def _bytes(self, source: Source) -> float:
+        elements = 1.0
+        for s in source.shape:
+            elements *= self.size(s)
+        return elements * ops.BYTES[source.dtype]
+
+    def _local_axes(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> frozenset[Index]:
+        """Output axes that some fold lacks, if the accumulators that need them stay small."""
+        folds = [s for b in bodies for s in walk(b) if isinstance(s, Reduce)]
+        lacking = {i for f in folds for i in outputs if i not in free(f)}
+        kept: set[Index] = set()
+        for i in outputs:
+            if i not in lacking:
+                continue
+            held = max((self.volume(free(f) & (kept | {i})) for f in folds if i in free(f)), default=1.0)
+            if held <= self.machine.local:
+                kept.add(i)
+        return frozenset(kept)
+
+
+@dataclass(slots=True)
+class _Work:
+    """Counts operations and loads of one kernel, each subterm once within its innermost fold."""
+
+    costs: Costs
+    grid: frozenset[Index]
+    flops: float = 0.0
+    loads: float = 0.0
+    sources: dict[Source, None] = field(default_factory=dict)
+    seen: set[object] = field(default_factory=set)
+
+    def visit(self, s: Scalar, scope: Mapping[Index, object]) -> None:
+        """Counts `s` inside the folds that `scope` gives for each bound index; a second pass counts again."""
+        key = (s, frozenset(scope[i] for i in free(s) if i in scope))
+        if key in self.seen or isinstance(s, (Const, Position, Test)):
+            return
+        self.seen.add(key)
+        volume = self.costs.volume(self.grid | free(s))
+        if isinstance(s, (Reduce, Scan)):
+            self._fold(s, scope)
+            return
+        if isinstance(s, Apply):
+            self.flops += _WEIGHT.get(s.op, 1.0) * volume / (2.0 if s.op == "mul" else 1.0)
+        elif isinstance(s, Read):
+            self.sources[s.source] = None
+            self.loads += volume / 4.0
+        for c in children(s):
+            self.visit(c, scope)
+
+    def _fold(self, s: Reduce | Scan, scope: Mapping[Index, object]) -> None:
+        bound = s.indices if isinstance(s, Reduce) else (s.index,)
+        fold = (s.monoid, s.body)
+        inner = {**scope, **dict.fromkeys(bound, fold)}
+        # an affine domain that mentions outer indices is taken to be half full
+        live = 0.5 if isinstance(s, Reduce) and any(c.indices() - set(bound) for c in s.where.affine) else 1.0
+        flops, loads = self.flops, self.loads
+        for k in s.monoid.needs(s.part):
+            key = (fold, k, frozenset(scope[i] for i in free(s) if i in scope))
+            if key not in self.seen:
+                self.seen.add(key)
+                self.flops += self.costs.volume(self.grid | free(s.body[k])) / 2.0
+                self.visit(s.body[k], inner)
+        if isinstance(s, Reduce):
+            for d in s.where.data:
+                self.visit(d, inner)
+        self.flops = flops + live * (self.flops - flops)
+        self.loads = loads + live * (self.loads - loads)

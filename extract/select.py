@@ -1,0 +1,215 @@
+"""The choice of kernels for one window, as an integer program.
+
+Every class that may be written to memory has candidate kernels, one for each of its terms; kernels that fold over the same
+indices may also be joined into one that writes several classes. Chosen kernels write all outputs, everything they read
+is written by another, nothing needs itself; the sum of their times is least.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pulp
+
+from tang_egg.affine import Affine, Index
+from tang_egg.cost.roofline import Costs, Estimate
+from tang_egg.egraph import ClassId
+from tang_egg.errors import SelectionError
+from tang_egg.extract.passes import join_siblings
+from tang_egg.extract.terms import Terms, Variant, uses
+from tang_egg.ir import Input, Read, Reduce, Scalar, Tensor, free, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A kernel that could be run: the classes it writes, their joined terms, and what it would cost."""
+
+    writes: tuple[ClassId, ...]
+    terms: tuple[Scalar, ...]
+    variants: tuple[Variant, ...]
+    reads: tuple[ClassId, ...]
+    estimate: Estimate
+
+
+@dataclass(slots=True)
+class Selection:
+    """The chosen kernels in an order in which they can run, all candidates, and the predicted seconds."""
+
+    chosen: list[Candidate]
+    candidates: list[Candidate]
+    seconds: float
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
+    """The cheapest set of kernels that writes `outputs`. Raises SelectionError when no candidate can."""
+    candidates = _candidates(terms, outputs, costs)
+    writers: dict[ClassId, list[int]] = {}
+    for n, k in enumerate(candidates):
+        for c in k.writes:
+            writers.setdefault(c, []).append(n)
+    for c in outputs:
+        if c not in writers:
+            raise SelectionError(
+                "an output has no executable term",
+                where=f"class {c.number}; refused: {dict(terms.refused)}",
+                mend="report this with the graph",
+            )
+    chosen = _solve(candidates, writers, outputs)
+    seconds = sum(k.estimate.seconds for k in chosen)
+    return Selection(_ordered(chosen), candidates, seconds, dict(terms.refused))
+
+
+def _candidates(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> list[Candidate]:
+    found: list[Candidate] = []
+    needed: dict[ClassId, None] = {}
+    pending = list(outputs)
+    while pending:
+        c = pending.pop()
+        if c in needed:
+            continue
+        needed[c] = None
+        for v in terms.found[c]:
+            if v.node is None:
+                continue
+            made = _candidate(terms, (c,), (v,), costs)
+            if made is not None:
+                found.append(made)
+                pending.extend(made.reads)
+    return _undominated(found + _joined(terms, found, costs))
+
+
+def _undominated(candidates: list[Candidate]) -> list[Candidate]:
+    """Without kernels that write the same as another, cost no less and read no less."""
+    kept: list[Candidate] = []
+    for k in sorted(candidates, key=lambda k: (k.estimate.seconds, len(k.reads))):
+        if not any(b.writes == k.writes and set(b.reads) <= set(k.reads) for b in kept):
+            kept.append(k)
+    return kept
+
+
+def _candidate(
+    terms: Terms, writes: tuple[ClassId, ...], variants: tuple[Variant, ...], costs: Costs
+) -> Candidate | None:
+    joined = join_siblings(tuple(v.term for v in variants))
+    reads = tuple(dict.fromkeys(r for t in joined for r in uses(t, terms.placeholders)))
+    if set(reads) & set(writes):
+        return None
+    estimate = costs.kernel(joined, tuple(terms.axes[c] for c in writes))
+    return Candidate(writes, joined, variants, reads, estimate)
+
+
+def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candidate]:
+    """Kernels that write several classes: best terms of classes whose outermost folds run over the same points."""
+    best: dict[ClassId, Candidate] = {}
+    for k in single:
+        c = k.writes[0]
+        if c not in best or k.estimate.seconds < best[c].estimate.seconds:
+            best[c] = k
+    groups: dict[object, list[Candidate]] = {}
+    for k in best.values():
+        shapes = {(s.indices, s.where) for s in walk(k.terms[0]) if isinstance(s, Reduce) and free(s) and not _inside(s, k)}
+        for shape in shapes:
+            groups.setdefault(shape, []).append(k)
+    found: list[Candidate] = []
+    for members in groups.values():
+        for count in (2, 3):
+            for group in itertools.islice(itertools.combinations(members, count), 24):
+                writes = tuple(k.writes[0] for k in group)
+                if any(set(k.reads) & set(writes) for k in group) or not _same_grid(terms, writes):
+                    continue
+                made = _candidate(terms, writes, tuple(k.variants[0] for k in group), costs)
+                if made is not None and made.estimate.seconds < sum(k.estimate.seconds for k in group):
+                    found.append(made)
+    return found
+
+
+def _inside(s: Reduce, k: Candidate) -> bool:
+    return any(s in walk(*x.body) for x in walk(k.terms[0]) if isinstance(x, Reduce) and x is not s)
+
+
+def _same_grid(terms: Terms, writes: tuple[ClassId, ...]) -> bool:
+    """All classes share their leading axis, so that one grid serves them."""
+    leading = {terms.axes[c][:1] for c in writes}
+    return len(leading) == 1
+
+
+def _solve(candidates: list[Candidate], writers: dict[ClassId, list[int]], outputs: Sequence[ClassId]) -> list[Candidate]:
+    program = pulp.LpProblem("kernels", pulp.LpMinimize)
+    take = [pulp.LpVariable(f"k{n}", cat="Binary") for n in range(len(candidates))]
+    program += pulp.lpSum(k.estimate.seconds * 1e6 * x for k, x in zip(candidates, take, strict=True))
+    for c in dict.fromkeys(outputs):
+        program += pulp.lpSum(take[n] for n in writers[c]) >= 1
+    for n, k in enumerate(candidates):
+        for c in k.reads:
+            program += pulp.lpSum(take[m] for m in writers.get(c, ())) >= take[n]
+    while True:
+        status = program.solve(_solver())
+        if pulp.LpStatus[status] != "Optimal":
+            raise SelectionError(
+                f"the selection program is {pulp.LpStatus[status].lower()}",
+                where=f"{len(candidates)} candidate kernels",
+                mend="report this with the graph",
+            )
+        chosen = [n for n, x in enumerate(take) if (x.value() or 0) > 0.5]
+        knot = _knot([candidates[n] for n in chosen])
+        if not knot:
+            return [candidates[n] for n in chosen]
+        # Cycles are rare, so they are cut when they turn up instead of being ordered away beforehand.
+        program += pulp.lpSum(take[n] for n in chosen if candidates[n] in knot) <= len(knot) - 1
+
+
+def _knot(chosen: list[Candidate]) -> list[Candidate]:
+    """The kernels that can never run because they wait for each other."""
+    written: set[ClassId] = set()
+    pending = list(chosen)
+    while pending:
+        ready = [k for k in pending if set(k.reads) <= written]
+        if not ready:
+            return pending
+        for k in ready:
+            written.update(k.writes)
+        pending = [k for k in pending if k not in ready]
+    return []
+
+
+def _solver() -> pulp.LpSolver:
+    """HiGHS in this process where its wheel is installed, else the CBC that comes with PuLP."""
+    highs = pulp.HiGHS(msg=False)
+    return highs if highs.available() else pulp.PULP_CBC_CMD(msg=False)
+
+
+def _ordered(chosen: list[Candidate]) -> list[Candidate]:
+    ordered: list[Candidate] = []
+    written: set[ClassId] = set()
+    pending = list(chosen)
+    while pending:
+        ready = [k for k in pending if set(k.reads) <= written]
+        if not ready:
+            raise SelectionError("the chosen kernels need each other", where="selection", mend="report this with the graph")
+        ordered += ready
+        for k in ready:
+            written.update(k.writes)
+        pending = [k for k in pending if k not in ready]
+    return ordered
+
+
+def replace_sources(s: Scalar, sources: dict[Input, Tensor]) -> Scalar:
+    """`s` with placeholder inputs replaced by the tensors that kernels write."""
+    from tang_egg.ir import map_children
+
+    done: dict[Scalar, Scalar] = {}
+    for x in walk(s):
+        if isinstance(x, Read) and x.source in sources:
+            at = tuple(c if isinstance(c, Affine) else done[c] for c in x.coordinates)
+            done[x] = Read(sources[x.source], at, x.at)
+        else:
+            done[x] = map_children(x, lambda c: done[c])
+    return done[s]
+
+
+def axes_of(terms: Terms, c: ClassId) -> tuple[Index, ...]:
+    """The storage order of a class that is written to memory."""
+    return terms.axes[c]

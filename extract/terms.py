@@ -1,0 +1,327 @@
+"""Candidate terms: for each class of a saturated window, the few best expressions of the language it can become.
+
+Built bottom-up. A class that may be written to memory also offers a *read* of itself (a placeholder input), so that
+inlining and materialising compete; the integer program decides between them, this module only keeps both alive.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tang_egg.affine import Affine, Index, affine
+from tang_egg.cost.roofline import Costs
+from tang_egg.egraph import ClassId, ENode
+from tang_egg.errors import GraphError
+from tang_egg.extract.passes import DELTA, Follower, Refused, build_cascade
+from tang_egg.ir import (
+    Apply,
+    Const,
+    Coordinate,
+    Domain,
+    Input,
+    Read,
+    Reduce,
+    Scalar,
+    Scan,
+    StateRef,
+    Statistic,
+    Tensor,
+    Test,
+    children,
+    free,
+    type_of,
+    walk,
+)
+from tang_egg.rewrite import substitute
+from tang_egg.saturate import Saturation
+from tang_egg.text import print_scalar
+
+WIDTH = 3
+"""Terms kept for each class, of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One term of a class: its e-node and the variants below it; `node` is None for a read of the class itself."""
+
+    term: Scalar
+    cost: float
+    owner: ClassId
+    node: ENode | None
+    below: tuple[Variant, ...] = ()
+
+
+@dataclass(slots=True)
+class Terms:
+    """All candidate terms of one window."""
+
+    saturation: Saturation
+    costs: Costs
+    axes: dict[ClassId, tuple[Index, ...]] = field(default_factory=dict)
+    names: dict[ClassId, str] = field(default_factory=dict)
+    placeholders: dict[Input, ClassId] = field(default_factory=dict)
+    found: dict[ClassId, list[Variant]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    _sizes: dict[Scalar, int] = field(default_factory=dict)
+    _stored: dict[Scalar, frozenset[Input]] = field(default_factory=dict)
+    _inner: set[ClassId] = field(default_factory=set)
+    _carried: dict[tuple[str, ClassId], list[ClassId]] = field(default_factory=dict)
+
+    def run(self, tensors: Iterable[tuple[Tensor, tuple[Index, ...], ClassId]]) -> None:
+        """Fills `found`. `tensors`: the window's tensors with their axes under shared names, and their classes."""
+        shot = self.saturation.snapshot
+        for t, axes, c in tensors:
+            self.axes.setdefault(c, axes)
+            self.names.setdefault(c, t.name)
+        for index, f, t_ in shot.facts.get("carried", ()):
+            self._carried.setdefault((index, f), []).append(t_)
+        for c, nodes in shot.classes.items():
+            if shot.free.get(c, frozenset()) & {"%h", "%d"}:
+                self._inner.add(c)
+            elif c not in self.axes and any(n.constructor in ("Red", "Fold", "Scn", "Casc") for n in nodes):
+                known = self.saturation.encoding.indices
+                listed = sorted(shot.free.get(c, frozenset()), key=lambda n: (len(n), n))
+                if all(n in known for n in listed):
+                    self.axes[c] = tuple(known[n] for n in listed)
+        for c in shot.classes:
+            self.found.setdefault(c, [])
+        pending = list(shot.classes)
+        users = self._users()
+        for _ in range(40):
+            changed: dict[ClassId, None] = {}
+            for c in pending:
+                if self._improve(c):
+                    changed.update(dict.fromkeys(users.get(c, ())))
+                    changed[c] = None
+            if not changed:
+                break
+            pending = list(changed)
+
+    def _users(self) -> dict[ClassId, list[ClassId]]:
+        users: dict[ClassId, dict[ClassId, None]] = {}
+        for c, nodes in self.saturation.snapshot.classes.items():
+            for n in nodes:
+                for child in class_arguments(n):
+                    users.setdefault(child, {})[c] = None
+        for (_, f), ts in self._carried.items():
+            for t in ts:
+                for user in users.get(f, {}):
+                    users.setdefault(t, {})[user] = None
+        return {k: list(v) for k, v in users.items()}
+
+    def _improve(self, c: ClassId) -> bool:
+        offers: dict[Scalar, Variant] = {}
+        for n in self.saturation.snapshot.classes[c]:
+            for v in self._of_node(c, n):
+                if self._admissible(c, v.term) and (v.term not in offers or v.cost < offers[v.term].cost):
+                    offers[v.term] = v
+        ranked = sorted(offers.values(), key=lambda v: (v.cost, self._size(v.term)))
+        # Wholly inlined terms and terms that read stored classes are kept apart, or one kind would crowd out the other.
+        kept = [v for v in ranked if not self._reads(v.term)][:WIDTH] + [v for v in ranked if self._reads(v.term)][:WIDTH]
+        read = self._read_of(c, kept)
+        if read is not None:
+            kept.append(read)
+        if [v.term for v in kept] == [v.term for v in self.found[c]]:
+            return False
+        self.found[c] = kept
+        return True
+
+    def _admissible(self, c: ClassId, term: Scalar) -> bool:
+        allowed = self.saturation.snapshot.free.get(c)
+        return allowed is None or {i.name for i in free(term)} <= allowed
+
+    def _reads(self, term: Scalar) -> bool:
+        return bool(self._placeholders_in(term))
+
+    def _read_of(self, c: ClassId, kept: list[Variant]) -> Variant | None:
+        if c not in self.axes or not kept or c in self._inner or not self.axes[c]:
+            return None
+        best = min(kept, key=lambda v: v.cost)
+        if isinstance(best.term, (Read, Const)):
+            return None
+        source = self.placeholder(c, type_of(best.term))
+        term = Read(source, tuple(affine(i) for i in self.axes[c]))
+        return Variant(term, self.costs.stored(best.cost, self.axes[c]), c, None)
+
+    def placeholder(self, c: ClassId, type: str) -> Input:
+        """The input that stands for a class that is written to memory."""
+        dtype = "f32" if type == "real" else type
+        source = Input(f"@{c.number}", tuple(i.size for i in self.axes[c]), dtype)
+        self.placeholders[source] = c
+        return source
+
+    def _of_node(self, c: ClassId, n: ENode) -> Iterable[Variant]:
+        encoding = self.saturation.encoding
+        if n.constructor == "Lit":
+            yield self._variant(c, n, _literal(n.args[0], n.args[1]))
+        elif n.constructor == "Leaf":
+            yield self._variant(c, n, encoding.leaves[n.args[0]])
+        elif n.constructor == "Hole":
+            yield self._variant(c, n, Statistic("at"))
+        elif n.constructor == "Delta":
+            yield self._variant(c, n, DELTA)
+        elif n.constructor == "Keep":
+            yield self._variant(c, n, StateRef("self", f"%{n.args[0].number}"))
+        elif n.constructor == "Casc":
+            yield from self._cascades(c, n)
+        elif n.constructor == "Let":
+            yield from self._views(c, n)
+        else:
+            yield from self._combinations(c, n)
+
+    def _variant(self, c: ClassId, n: ENode, term: Scalar, below: tuple[Variant, ...] = ()) -> Variant:
+        return Variant(term, self.costs.heuristic(term), c, n, below)
+
+    def _combinations(self, c: ClassId, n: ENode) -> Iterable[Variant]:
+        choices = [self.found.get(x, []) for x in class_arguments(n)]
+        if any(not ch for ch in choices):
+            return
+        for below in itertools.product(*choices):
+            term = self._term(n, tuple(v.term for v in below))
+            if term is not None:
+                yield self._variant(c, n, term, below)
+
+    def _term(self, n: ENode, args: tuple[Scalar, ...]) -> Scalar | None:
+        encoding = self.saturation.encoding
+        if n.constructor in ("Ap1", "Ap2", "Ap3"):
+            return Apply(operation(n.args[0]), args)
+        if n.constructor == "Red":
+            return _fold(encoding.monoids[n.args[0]], encoding.indices[n.args[1]], args[0], args[1])
+        if n.constructor == "Fold":
+            indices = tuple(encoding.indices[name] for name in n.args[2].split(","))
+            return Reduce(encoding.monoids[n.args[0]], indices, as_domain(args[0]), args[1:], n.args[1])
+        if n.constructor == "Scn":
+            return Scan(encoding.monoids[n.args[0]], encoding.indices[n.args[2]], args, n.args[1], n.args[3])
+        if n.constructor == "Gather":
+            read = encoding.gathers[n.args[0]]
+            values = iter(args)
+            at: tuple[Coordinate, ...] = tuple(c if isinstance(c, Affine) else next(values) for c in read.coordinates)
+            return Read(read.source, at, read.at)
+        return None
+
+    def _views(self, c: ClassId, n: ENode) -> Iterable[Variant]:
+        pairs = dict(self.saturation.encoding.views[n.args[0]])
+        for v in self.found.get(n.args[1], []):
+            try:
+                yield self._variant(c, n, substitute(v.term, pairs), (v,))
+            except GraphError:
+                continue
+
+    def _cascades(self, c: ClassId, n: ENode) -> Iterable[Variant]:
+        index, where, statistic, body, carried = n.args
+        encoding = self.saturation.encoding
+        for w in self.found.get(where, [])[:1]:
+            for s in self.found.get(statistic, []):
+                if s.node is None:
+                    continue
+                for v in self._bodies(body, self._placeholders_in(s.term)):
+                    closed = self._close(index, v, body, carried)
+                    if closed is None:
+                        continue
+                    followers, below = closed
+                    built = build_cascade(encoding.indices[index], as_domain(w.term), s.term, followers)
+                    if isinstance(built, Refused):
+                        self.refused.setdefault(f"cascade of class {c.number}: {built.reason}", print_scalar(s.term))
+                        continue
+                    yield self._variant(c, n, built, (w, s, *below))
+                    break
+
+    def _bodies(self, f: ClassId, stored: frozenset[Input]) -> list[Variant]:
+        """The terms of a follower's body, those that read just what its statistic reads first."""
+        bodies = [v for v in self.found.get(f, []) if v.node is not None]
+        return sorted(bodies, key=lambda v: len(self._placeholders_in(v.term) ^ stored))
+
+    def _placeholders_in(self, term: Scalar) -> frozenset[Input]:
+        """The stored classes that a term reads: a follower must see the statistic's operands in the same form."""
+        if term not in self._stored:
+            found: frozenset[Input] = frozenset()
+            if isinstance(term, Read) and isinstance(term.source, Input) and term.source in self.placeholders:
+                found = frozenset((term.source,))
+            for x in children(term):
+                found |= self._placeholders_in(x)
+            self._stored[term] = found
+        return self._stored[term]
+
+    def _close(
+        self, index: str, wanted: Variant, body: ClassId, carried: ClassId
+    ) -> tuple[tuple[Follower, ...], tuple[Variant, ...]] | None:
+        """The wanted sum and all sums that its carry needs, each with a body and a rebase."""
+        done: dict[ClassId, tuple[Variant, Variant]] = {}
+        stored = self._placeholders_in(wanted.term)
+        pending = [(body, (carried,))]
+        while pending:
+            f, options = pending.pop()
+            if f in done:
+                continue
+            bodies = [wanted] if f is body else self._bodies(f, stored)
+            rebases = [v for t in options for v in self.found.get(t, []) if v.node is not None]
+            if not bodies or not rebases:
+                return None
+            done[f] = (bodies[0], min(rebases, key=lambda v: (self._size(v.term), v.cost)))
+            for s in walk(done[f][1].term):
+                if isinstance(s, StateRef):
+                    g = ClassId(int(s.component[1:]))
+                    pending.append((g, tuple(self._carried.get((index, g), ()))))
+        followers = tuple(Follower(f"%{f.number}", v.term, r.term) for f, (v, r) in done.items())
+        return followers, tuple(x for pair in done.values() for x in pair)
+
+    def _size(self, s: Scalar) -> int:
+        if s not in self._sizes:
+            self._sizes[s] = 1 + sum(self._size(x) for x in children(s))
+        return self._sizes[s]
+
+
+def class_arguments(n: ENode) -> tuple[ClassId, ...]:
+    """The classes below a node, in order."""
+    found: list[ClassId] = []
+    for a in n.args:
+        if isinstance(a, ClassId):
+            found.append(a)
+        elif isinstance(a, tuple):
+            found += a
+    return tuple(found)
+
+
+def operation(name: str) -> str:
+    """The operation of the language behind an operation of the e-graph (which may carry its operand type)."""
+    parts = name.split(":")
+    return ":".join(parts[:2]) if parts[0] in ("cast", "bits") else parts[0]
+
+
+def _literal(value: str, type: str) -> Const:
+    if type == "bool":
+        return Const(value == "True", type)
+    return Const(float(value) if type == "real" else int(value), type)
+
+
+def as_domain(s: Scalar) -> Domain:
+    """A bool expression as a domain: its conjuncts, affine ones recognised."""
+    forms: dict[Test, None] = {}
+    data: dict[Scalar, None] = {}
+    stack = [s]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Apply) and x.op == "and":
+            stack.extend(x.args)
+        elif isinstance(x, Test):
+            forms[x] = None
+        elif isinstance(x, Apply) and x.op == "not" and isinstance(x.args[0], Test):
+            forms[Test(-x.args[0].condition.form - 1 >= 0)] = None
+        elif not (isinstance(x, Const) and x.value is True):
+            data[x] = None
+    return Domain(tuple(sorted((t.condition for t in forms), key=repr)), tuple(sorted(data, key=repr)))
+
+
+def _fold(monoid: object, index: Index, where: Scalar, body: Scalar) -> Reduce:
+    from tang_egg.monoid import Monoid
+
+    assert isinstance(monoid, Monoid)
+    return Reduce(monoid, (index,), as_domain(where), (body,))
+
+
+def uses(term: Scalar, placeholders: Mapping[Input, ClassId]) -> tuple[ClassId, ...]:
+    """The classes whose stored values a term reads."""
+    found = (placeholders.get(s.source) for s in walk(term) if isinstance(s, Read) and isinstance(s.source, Input))
+    return tuple(dict.fromkeys(c for c in found if c is not None))

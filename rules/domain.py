@@ -1,0 +1,45 @@
+"""Domains: a selected identity under a fold is a smaller domain, and selects move outward until a fold meets them."""
+
+from __future__ import annotations
+
+from tang_egg.rules.law import Condition, Table, fact
+from tang_egg.rules.pattern import FALSE, TRUE, ZERO, Name, Pattern, Var, call, fold, literal, variables
+
+table = Table("domain")
+x, y, e = variables("x y e")
+c, w = variables("c w", "bool")
+j, m, op = Name("j"), Name("m"), Name("op")
+LOWEST = literal(float("-inf"))
+
+table.relation("neutral", "String", "Sc", proposition="the second is the identity of the monoid that the first names")
+for _name, _value in (("sum", ZERO), ("max", LOWEST), ("min", literal(float("inf"))), ("product", literal(1.0)),
+                      ("any", FALSE), ("all", TRUE)):
+    table.closure(f"domain.neutral_{_name}", given=(f'(= e__ (Red "{_name}" j w x))',),
+                  then=(f'(neutral "{_name}" {_value.egg()})',), phase="analysis", proof="Domain.neutral")
+
+
+def neutral() -> Condition:
+    """e is the identity of m."""
+    return fact("neutral", m, e, says="e is the identity of m", defines=((e, ZERO),), fixes=((m, "sum"),))
+
+
+def when_not(condition: Pattern) -> Pattern:
+    return call("not", condition)
+
+
+table.law("domain.narrow", fold(m, j, w, call("select", c, x, e)), fold(m, j, w & c, x), when=neutral(),
+          holds="ieee", rounding="exact", proof="Domain.narrow")
+table.law("domain.narrow_not", fold(m, j, w, call("select", c, e, x)), fold(m, j, w & when_not(c), x), when=neutral(),
+          holds="ieee", rounding="exact", proof="Domain.narrow")
+table.law("domain.empty", fold(m, j, FALSE, x), e, when=neutral(), holds="ieee", rounding="exact",
+          proof="Domain.empty")
+
+# A select with the value that an operation turns into an identity moves out of the operation.
+table.law("domain.select_exp", call("exp", call("select", c, x, LOWEST)), call("select", c, call("exp", x), ZERO),
+          holds="ieee", rounding="exact", proof="Domain.select_exp")
+table.law("domain.select_add", call("select", c, x, LOWEST) + y, call("select", c, x + y, LOWEST), holds="finite",
+          rounding="exact", proof="Domain.select_add")
+table.law("domain.select_mul", call("select", c, x, ZERO) * y, call("select", c, x * y, ZERO), holds="finite",
+          rounding="exact", proof="Domain.select_mul")
+table.law("domain.select_neg", -call("select", c, x, ZERO), call("select", c, -x, ZERO), holds="finite",
+          rounding="exact", proof="Domain.select_neg")

@@ -1,0 +1,65 @@
+"""All laws, by family, and the order in which saturation runs them."""
+
+from __future__ import annotations
+
+from tang_egg.errors import LawError
+from tang_egg.rules import cascade, domain, fold, scalar, scan, sibling, view
+from tang_egg.rules.law import Closure, Entry, Law, Relation, Seed, Table
+
+FAMILIES: tuple[Table, ...] = tuple(m.table for m in (view, scalar, domain, fold, sibling, cascade, scan))
+
+_SHARED = ("finished", "clean", "indexed", "replaces", "edge")
+"""Relations of the e-graph's own schema."""
+
+
+def entries() -> dict[str, Entry]:
+    """Every law, closure and seed by name. Raises LawError when two share a name."""
+    found: dict[str, Entry] = {}
+    for family in FAMILIES:
+        for entry in family.entries:
+            if entry.name in found:
+                raise LawError(
+                    f"two laws are named '{entry.name}'",
+                    where=f"rules/{family.family}.py",
+                    mend="give each law its own name",
+                )
+            found[entry.name] = entry
+    return found
+
+
+def equalities() -> dict[str, Law | Seed]:
+    """The entries that say two terms are equal."""
+    return {n: e for n, e in entries().items() if not isinstance(e, Closure)} | {
+        "scan.chunk": Seed("scan.chunk", "scan[m, t](x) = scan[m, t](x, chunk=n)", "ieee", "reassociates", "Scan.chunk")
+    }
+
+
+def relations() -> tuple[Relation, ...]:
+    """Every relation with the proposition that its facts stand for."""
+    return tuple(r for family in FAMILIES for r in family.relations if r.name not in _SHARED)
+
+
+def rules_text() -> str:
+    """The whole table as egglog text: relations, then rules."""
+    lines = [r.egg() for r in relations()]
+    for family in FAMILIES:
+        lines += [e.egg() for e in family.entries if isinstance(e, (Law, Closure))]
+    return "\n".join(lines)
+
+
+PHASES: tuple[tuple[str, ...], ...] = (
+    ("analysis", "simplify"),
+    ("analysis", "views"),
+    ("analysis", "simplify"),
+    ("analysis", "hoist"),
+    ("simplify",),
+    ("analysis", "walk"),
+    ("analysis", "carry"),
+    ("simplify",),
+    ("analysis", "hoist"),
+    ("analysis", "carry"),
+    ("simplify", "analysis"),
+    ("cascade",),
+    ("analysis",),
+)
+"""One round of saturation: in each step the rulesets run in turn until none changes anything."""

@@ -1,0 +1,179 @@
+"""Saturation: a window of tensors goes into an e-graph and the laws run until nothing changes or a limit is reached."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from egglog import bindings
+
+from tang_egg.affine import Index, affine
+from tang_egg.egraph import ClassId, ENode, Encoding, Snapshot, analysis, decode, schema
+from tang_egg.errors import SaturationError
+from tang_egg.ir import Const, Position, Reduce, Scalar, Tensor, walk
+from tang_egg.ir import apply as apply_op
+from tang_egg.rules.table import PHASES, rules_text
+from tang_egg.unify import Named
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When saturation stops: seconds of wall time, rows in the tables, rounds of all phases."""
+
+    seconds: float = 20.0
+    rows: int = 400_000
+    rounds: int = 6
+    iterations: int = 60
+    chunk: int = 64
+
+
+@dataclass(slots=True)
+class Saturation:
+    """A saturated window: the snapshot, the encoding that leads back to expressions, and what happened.
+
+    `complete` is False when a limit stopped it (`stopped` says which); the result is usable either way.
+    """
+
+    snapshot: Snapshot
+    encoding: Encoding
+    roots: dict[Tensor, ClassId]
+    source: dict[ClassId, ENode]
+    seconds: float
+    matches: dict[str, int]
+    complete: bool
+    stopped: str = ""
+    text: str = field(default="", repr=False)
+
+    @property
+    def nodes(self) -> int:
+        """E-nodes of the scalar sort."""
+        return self.snapshot.nodes
+
+    @property
+    def classes(self) -> int:
+        return len(self.snapshot.classes)
+
+
+@lru_cache(maxsize=1)
+def _program() -> str:
+    return "\n".join((schema(), rules_text(), analysis()))
+
+
+def _fresh_engine() -> bindings.EGraph:
+    engine = bindings.EGraph()
+    engine.run_program(*engine.parse_program(_program()))
+    return engine
+
+
+def saturate_window(
+    named: Mapping[Tensor, Named], inside: Sequence[Tensor], roots: Sequence[Tensor], limits: Limits | None = None
+) -> Saturation:
+    """Saturates the tensors `inside` (producers first); `roots` are those whose values are wanted.
+
+    Raises SaturationError only when the engine itself fails; limits end the run quietly (see Saturation.complete).
+    """
+    limits = limits or Limits()
+    start = time.perf_counter()
+    encoding = Encoding(named, frozenset(inside))
+    tops = {t: encoding.tensor(t) for t in roots}
+    for t in inside:
+        encoding.tensor(t)
+    _facts(encoding, [named[t].body for t in inside], limits)
+    lines = [*encoding.lines]
+    for law, left, right in encoding.seeds:
+        lines.append(f"(union {left} {right})")
+        lines.append(f'(edge "{law}" (N_Is {left}) (N_Is {right}))')
+    text = "\n".join(lines)
+    engine = _fresh_engine()
+    try:
+        engine.run_program(*engine.parse_program(text))
+        before = decode(engine)
+        matches, stopped = _run(engine, limits, start)
+        snapshot = decode(engine)
+    except BaseException as e:
+        if not isinstance(e, Exception):
+            raise
+        raise SaturationError(
+            f"the e-graph engine failed: {str(e).splitlines()[0] if str(e) else type(e).__name__}",
+            where="saturation of a window",
+            mend="report this with the graph; TANG_TRACE=egraph dumps the program that was run",
+        ) from e
+    renumbered = {name: snapshot.roots[name] for name in before.roots if name in snapshot.roots}
+    by_old = {before.roots[name]: new for name, new in renumbered.items()}
+    source: dict[ClassId, ENode] = {}
+    for old, nodes in before.classes.items():
+        if old in by_old:
+            source.setdefault(by_old[old], _renumber(nodes[0], by_old))
+    return Saturation(
+        snapshot, encoding, {t: snapshot.roots[name] for t, name in tops.items()}, source,
+        time.perf_counter() - start, matches, not stopped, stopped, text,
+    )
+
+
+def _renumber(node: ENode, classes: Mapping[ClassId, ClassId]) -> ENode:
+    def swap(a: Any) -> Any:
+        if isinstance(a, ClassId):
+            return classes.get(a, a)
+        return tuple(swap(x) for x in a) if isinstance(a, tuple) else a
+
+    return ENode(node.constructor, tuple(swap(a) for a in node.args))
+
+
+def _run(engine: bindings.EGraph, limits: Limits, start: float) -> tuple[dict[str, int], str]:
+    matches: dict[str, int] = {}
+
+    def once(ruleset: str) -> bool:
+        output: Any = engine.run_program(*engine.parse_program(f"(run {ruleset} 1)"))[-1]
+        for rule, count in output.report.num_matches_per_rule.items():
+            law = str(rule).split("#")[0]
+            matches[law] = matches.get(law, 0) + int(count)
+        return bool(output.report.updated)
+
+    for _ in range(limits.rounds):
+        changed = False
+        for phase in PHASES:
+            for _ in range(limits.iterations):
+                updated = [once(ruleset) for ruleset in phase]
+                changed = changed or any(updated)
+                if time.perf_counter() - start > limits.seconds:
+                    return matches, f"the time limit of {limits.seconds:g} s"
+                if not any(updated):
+                    break
+            if _rows(engine) > limits.rows:
+                return matches, f"the limit of {limits.rows} rows"
+        if not changed:
+            return matches, ""
+    return matches, f"the limit of {limits.rounds} rounds"
+
+
+def _rows(engine: bindings.EGraph) -> int:
+    output: Any = engine.run_program(*engine.parse_program("(print-size)"))
+    return sum(int(n) for n in re.findall(r"\d+(?=\)?[,\]])|: (\d+)", str(output[-1])) if n)
+
+
+def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None:
+    """What laws need to know about indices: their names, sizes as reals, and chunk sizes for scans."""
+    folded: dict[Index, None] = {}
+    values: set[float] = set()
+    for s in walk(*bodies):
+        if isinstance(s, Reduce):
+            folded.update(dict.fromkeys(s.indices))
+        elif isinstance(s, Const) and s.type == "real":
+            values.add(float(s.value))
+    for i in sorted(folded, key=lambda i: i.name):
+        encoding.lines.append(f'(indexed "{encoding.index(i)}")')
+        size = i.size.value
+        if size is None:
+            count = apply_op("cast:real", Position(affine(i.size)))
+            encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(count)})')
+            continue
+        if float(size) in values:
+            encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(Const(float(size)))})')
+        if size and 1.0 / size in values:
+            encoding.lines.append(f'(inverse_extent "{i.name}" {encoding.scalar(Const(1.0 / size))})')
+    for i in sorted(encoding.indices.values(), key=lambda i: i.name):
+        encoding.lines.append(f'(chunked "{i.name}" {limits.chunk})')

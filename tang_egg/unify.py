@@ -1,0 +1,144 @@
+"""Shared names: axes that must agree get one index name, so that equal things look equal to the laws.
+
+Axes linked by plain reads are joined by union-find: if `P[i, j]` reads `S` at (i, j), the axes of S are i and j. Two
+indices that live in one scope are never joined (in A[i, k]·A[k, j] the second read does not join k with i); such a read
+of a tensor stays a view, and a read of an input just names its coordinates. The names themselves are chosen in order of
+first use, so neither the user's spelling nor the order of axes reaches the laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tang_egg.affine import Affine, AffineLike, Atom, Index
+from tang_egg.ir import (
+    Domain,
+    Input,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    Scan,
+    Tensor,
+    Test,
+    map_children,
+    walk,
+)
+
+Place = tuple["Tensor | Input", "Index | int"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A tensor under shared names: `body` over `axes`. Reads of other tensors inside still name the originals."""
+
+    origin: Tensor
+    axes: tuple[Index, ...]
+    body: Scalar
+
+
+class _Classes:
+    """Union-find over places; a class knows which index it stands for in each scope."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Place, Place] = {}
+        self.scopes: dict[Place, dict[Tensor | Input, Index | int]] = {}
+        self.size: dict[Place, Affine] = {}
+
+    def add(self, place: Place, size: Affine) -> Place:
+        if place not in self.parent:
+            self.parent[place] = place
+            self.scopes[place] = {place[0]: place[1]}
+            self.size[place] = size
+        return self.find(place)
+
+    def find(self, place: Place) -> Place:
+        while self.parent[place] != place:
+            self.parent[place] = self.parent[self.parent[place]]
+            place = self.parent[place]
+        return place
+
+    def join(self, a: Place, b: Place) -> None:
+        a, b = self.find(a), self.find(b)
+        if a == b or self.size[a] is not self.size[b]:
+            return
+        small, large = (a, b) if len(self.scopes[a]) <= len(self.scopes[b]) else (b, a)
+        if any(self.scopes[large].get(scope, index) != index for scope, index in self.scopes[small].items()):
+            return
+        self.parent[small] = large
+        self.scopes[large].update(self.scopes.pop(small))
+
+
+def unify(tensors: Sequence[Tensor]) -> dict[Tensor, Named]:
+    """The tensors (producers first) under shared index names."""
+    classes = _Classes()
+    for t in tensors:
+        for i in _indices_of(t):
+            classes.add((t, i), i.size)
+        for read in (s for s in walk(t.body) if isinstance(s, Read)):
+            source = read.source
+            for axis, c in enumerate(read.coordinates):
+                index = c.single() if isinstance(c, Affine) else None
+                if index is None:
+                    continue
+                place: Place
+                if isinstance(source, Input):
+                    place = (source, axis)
+                    classes.add(place, source.shape[axis])
+                else:
+                    place = (source, source.axes[axis])
+                    classes.add(place, source.axes[axis].size)
+                classes.join((t, index), place)
+    names: dict[Place, Index] = {}
+    named: dict[Tensor, Named] = {}
+    for t in tensors:
+        mapping: dict[Index, Index] = {}
+        for i in _indices_of(t):
+            root = classes.find((t, i))
+            if root not in names:
+                names[root] = Index(f"i{len(names)}", classes.size[root])
+            mapping[i] = names[root]
+        named[t] = Named(t, tuple(mapping[i] for i in t.axes), rename(t.body, mapping))
+    return named
+
+
+def _indices_of(t: Tensor) -> tuple[Index, ...]:
+    """Every index of a tensor in order of first use: its axes, then those that occur in the body."""
+    found = dict.fromkeys(t.axes)
+    for s in walk(t.body):
+        if isinstance(s, Reduce):
+            found.update(dict.fromkeys(s.indices))
+        elif isinstance(s, Scan):
+            found[s.index] = None
+    return tuple(found)
+
+
+def rename(s: Scalar, mapping: dict[Index, Index]) -> Scalar:
+    """`s` with every index, bound ones too, replaced; the mapping must be one-to-one on each scope."""
+    swaps: dict[Atom, AffineLike] = dict(mapping)
+    done: dict[Scalar, Scalar] = {}
+
+    def step(x: Scalar) -> Scalar:
+        if isinstance(x, Position):
+            return Position(x.form.substitute(swaps))
+        if isinstance(x, Test):
+            return Test(x.condition.substitute(swaps))
+        if isinstance(x, Read):
+            at = tuple(c.substitute(swaps) if isinstance(c, Affine) else done[c] for c in x.coordinates)
+            return Read(x.source, at, x.at)
+        if isinstance(x, Reduce):
+            where = Domain(
+                tuple(sorted((c.substitute(swaps) for c in x.where.affine), key=repr)),
+                tuple(done[d] for d in x.where.data),
+            )
+            bound = tuple(mapping.get(i, i) for i in x.indices)
+            return Reduce(x.monoid, bound, where, tuple(done[b] for b in x.body), x.part, x.at)
+        if isinstance(x, Scan):
+            index = mapping.get(x.index, x.index)
+            return Scan(x.monoid, index, tuple(done[b] for b in x.body), x.part, x.chunk, x.at)
+        return map_children(x, lambda child: done[child])
+
+    for x in walk(s):
+        done[x] = step(x)
+    return done[s]
