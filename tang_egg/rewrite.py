@@ -226,9 +226,10 @@ class DimBinding:
         return Domain(tuple(self.form(c.form) >= 0 for c in d.affine), tuple(self.scalar(x) for x in d.data))
 
     def scalar(self, root: Scalar) -> Scalar:
-        for s in walk(root):
-            if s not in self.scalars:
-                self.scalars[s] = self._node(s)
+        if root not in self.scalars:
+            for s in walk(root):
+                if s not in self.scalars:
+                    self.scalars[s] = self._node(s)
         return self.scalars[root]
 
     def _node(self, s: Scalar) -> Scalar:
