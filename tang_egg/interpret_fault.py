@@ -166,7 +166,8 @@ class Faults:
             return self._explain_any((s.args[0], s.args[branch]), frame, where)
         elif any(self._here(c, frame) for c in children(s)):
             return self._explain_any(children(s), frame, where)
-        at = ", ".join(f"{i.name} = {a.start}" for i, a in frame.scope.items())
+        leftmost_first = sorted(frame.scope.items(), key=lambda item: -item[1].position)
+        at = ", ".join(f"{i.name} = {axis.start}" for i, axis in leftmost_first)
         place = f"{where}{', at ' if at else ''}{at}"
         if isinstance(s, Read):
             for n in range(len(s.coordinates)):

@@ -468,10 +468,12 @@ def random_instance(
     return Maker(Random(seed), edges=edges, symbolic=symbolic, sizes=sizes).instance(tensors)
 
 
-def graphs(*, edges: bool = False, symbolic: bool = True, tensors: int = 3) -> st.SearchStrategy[Instance]:
+def graphs(
+    *, edges: bool = False, symbolic: bool = True, tensors: int = 3, sizes: Sequence[int] = SIZES
+) -> st.SearchStrategy[Instance]:
     """Random graphs with inputs for them. Hypothesis shrinks towards fewer tensors, then smaller seeds."""
 
     def make(count: int, seed: int) -> Instance:
-        return random_instance(seed, tensors=count, edges=edges, symbolic=symbolic)
+        return random_instance(seed, tensors=count, edges=edges, symbolic=symbolic, sizes=sizes)
 
     return st.builds(make, st.integers(1, tensors), st.integers(0, 2**32 - 1))
