@@ -189,8 +189,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     sentences = given.sentences or list(SENTENCES)
     try:
-        encode = tokenizer()
         graph, bound = build_graph()
+        encode = tokenizer()
         compiled = te.optimize(graph, target=given.target)
         vectors = [only(compiled(ids=encode(s), **bound)) for s in sentences]
     except TangError as error:
