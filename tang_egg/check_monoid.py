@@ -129,16 +129,17 @@ def _identity(monoid: Monoid, trials: int, dims: Mapping[str, int]) -> State:
 def _reach(
     monoid: Monoid, draw: Lifts, identity: State, rng: np.random.Generator, trials: int, dims: Mapping[str, int]
 ) -> State:
-    """States of folds of 0 to 4 random elements."""
-    state = identity
+    """States of folds of 0 to 4 random elements; the identity takes no part where there is an element."""
     length = rng.integers(0, 5, trials)
-    for n in range(4):
+    state = _choose(length > 0, tuple(draw(rng, trials)), identity)
+    for n in range(1, 4):
         folded = combine_states(monoid, state, tuple(draw(rng, trials)), dims)
-        longer = length > n
-        state = tuple(
-            np.where(longer.reshape((-1,) + (1,) * (x.ndim - 1)), y, x) for x, y in zip(state, folded, strict=True)
-        )
+        state = _choose(length > n, folded, state)
     return state
+
+
+def _choose(where: Array, yes: State, no: State) -> State:
+    return tuple(np.where(where.reshape((-1,) + (1,) * (x.ndim - 1)), x, y) for x, y in zip(yes, no, strict=True))
 
 
 def draw_lifts(monoid: Monoid, rng: np.random.Generator, count: int, dims: Mapping[str, int]) -> State:

@@ -206,8 +206,9 @@ class ScalarCheck:
         if isinstance(source, Input) and self.inputs is not None and self.inputs.get(source.name) is not source:
             known = source.name in self.inputs
             raise self.fail(
-                f"input '{source.name}' is read, but declared otherwise" if known else
-                f"input '{source.name}' is read, but is not among the graph's inputs",
+                f"input '{source.name}' is read, but declared otherwise"
+                if known
+                else f"input '{source.name}' is read, but is not among the graph's inputs",
                 "list the very input that is read in the graph's inputs",
                 s.at,
             )

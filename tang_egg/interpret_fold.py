@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 State: TypeAlias = "dict[int, Array]"
 
+LIVE = -1
+"""The key, beside those of the components, that says at which points a state holds any element of the domain."""
+
 UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
     "mul": np.multiply,
@@ -183,34 +186,31 @@ class Folds:
                 pass
         total = neutral
         for frame in self.boxes(s, (lift,), base):
-            elements = self._elements(s, lift, neutral, frame, base)
+            elements = self._elements(s, lift, neutral, frame)
             block = ufunc.reduce(elements, axis=tuple(range(len(s.indices))), dtype=elements.dtype)
             total = block if total is neutral else ufunc(total, block)
         return np.asarray(total)
 
-    def _elements(self, s: Reduce, lift: Scalar, neutral: Array, frame: Frame, base: Frame) -> Array:
+    def _elements(self, s: Reduce, lift: Scalar, neutral: Array, frame: Frame) -> Array:
         """The lift at every point of the fold's box (leading axes), the identity outside the domain."""
         lifted = self.evaluator.value(lift, frame)
         mask = self.mask(s.where, frame)
-        if mask is not None:
-            lifted = np.where(mask, lifted, neutral)
-        full = lifted.reshape((1,) * (frame.ndim - lifted.ndim) + lifted.shape)
-        extents = tuple(frame.scope[i].extent for i in s.indices)
-        return np.broadcast_to(full, extents + full.shape[len(extents) :])
+        return _at_points(s, lifted if mask is None else np.where(mask, lifted, neutral), frame)
 
     def _fold_together(self, s: Reduce, lifted: tuple[Scalar, ...], parts: list[int], base: Frame) -> State:
         neutral = {k: self.evaluator.value(s.monoid.identity[k], base) for k in parts}
         total: State | None = None
         for frame in self.boxes(s, [lifted[k] for k in parts], base, _held(s.monoid, lifted, parts)):
-            state: State = {}
-            for k in parts:
-                elements = self._elements(s, lifted[k], neutral[k], frame, base)
-                points = prod(elements.shape[: len(s.indices)])
-                state[k] = elements.reshape((points, *elements.shape[len(s.indices) :]))
+            state = {k: _flat(s, self.evaluator.value(lifted[k], frame), frame) for k in parts}
+            mask = self.mask(s.where, frame)
+            if mask is not None:
+                state[LIVE] = _flat(s, mask, frame)
             block = self._tree(s.monoid, state, base)
             total = block if total is None else self.combine(s.monoid, total, block, base)
         if total is None:
             return neutral
+        if LIVE in total:
+            return {k: np.where(total[LIVE], total[k], neutral[k])[0] for k in parts}
         return {k: a[0] for k, a in total.items()}
 
     def _tree(self, monoid: Monoid, state: State, base: Frame) -> State:
@@ -227,10 +227,22 @@ class Folds:
         return state
 
     def combine(self, monoid: Monoid, left: State, right: State, base: Frame) -> State:
-        """Combined states, aligned along their leading axis. `base` binds the own axes of the components."""
-        frame = self.states_frame(monoid, {"left": left, "right": right}, base)
+        """Combined states, aligned along their leading axis. `base` binds the own axes of the components.
+
+        Where a state is not live, the result is the other one: the identity is not put in its place, because a combine
+        with it may give NaN for an infinite state.
+        """
+        parts = [k for k in left if k != LIVE]
+        sides = {"left": {k: left[k] for k in parts}, "right": {k: right[k] for k in parts}}
+        frame = self.states_frame(monoid, sides, base)
         n = max(len(a) for a in (*left.values(), *right.values()))
-        return {k: _lead(self.evaluator.value(monoid.combine[k], frame), n, frame.ndim) for k in left}
+        made = {k: _lead(self.evaluator.value(monoid.combine[k], frame), n, frame.ndim) for k in parts}
+        if LIVE in left:
+            first, second = left[LIVE], right[LIVE]
+            for k in parts:
+                made[k] = np.where(first & second, made[k], np.where(first, left[k], right[k]))
+            made[LIVE] = first | second
+        return made
 
     def states_frame(self, monoid: Monoid, sides: Mapping[str, State], base: Frame) -> Frame:
         """A frame in which expressions over states, aligned along a leading axis, have values."""
@@ -292,6 +304,19 @@ def _held(monoid: Monoid, lifted: tuple[Scalar, ...], parts: Sequence[int]) -> l
     """What a generic fold holds besides its lifts: the values inside the first, widest combine (of half the points)."""
     widest = frozenset[Index]().union(*(free(lifted[k]) for k in parts))
     return [widest] * (len(parts) + sum(1 for _ in walk(*(monoid.combine[k] for k in parts))) // 2)
+
+
+def _at_points(s: Reduce, array: Array, frame: Frame) -> Array:
+    """`array` with a leading axis for each index of a fold, of full extent."""
+    full = array.reshape((1,) * (frame.ndim - array.ndim) + array.shape)
+    extents = tuple(frame.scope[i].extent for i in s.indices)
+    return np.broadcast_to(full, extents + full.shape[len(extents) :])
+
+
+def _flat(s: Reduce, array: Array, frame: Frame) -> Array:
+    """`array` with one leading axis for all points of a fold, row-major."""
+    full = _at_points(s, array, frame)
+    return full.reshape((prod(full.shape[: len(s.indices)]), *full.shape[len(s.indices) :]))
 
 
 def _lead(array: Array, n: int, ndim: int) -> Array:
