@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("schedule", ("schedule",)),
     ("egraph", ("egraph",)),
     ("rules", ("rules",)),
-    ("saturate", ("saturate",)),
+    ("saturate", ("windows", "saturate")),
     ("cost", ("cost",)),
     ("extract", ("extract",)),
     ("codegen", ("codegen",)),
