@@ -57,9 +57,13 @@ def _check_names(graph: Graph, tensors: Iterable[Tensor], title: str) -> None:
                 mend="use letters, digits and underscores, no digit first",
             )
         if name in used:
-            both = f"two {kind}s are" if used[name] == kind else f"a {used[name]} and a {kind} are both"
+            both = f"two {kind}s are" if used[name] == kind else f"{_a(used[name])} and {_a(kind)} are both"
             raise GraphError(f"{both} named '{name}'", where=title, mend="rename one of them")
         used[name] = kind
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "input" else f"a {kind}"
 
 
 def _check_type(dtype: str, where: str) -> None:

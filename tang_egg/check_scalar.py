@@ -29,6 +29,7 @@ from tang_egg.ir import (
     children,
     free,
     type_of,
+    walk,
 )
 from tang_egg.monoid import Monoid
 
@@ -125,6 +126,9 @@ class ScalarCheck:
         statistics: Iterable[str] = (),
     ) -> None:
         """Raises GraphError unless `root` is well formed where `scope` is bound. The monoids met are kept."""
+        for s in walk(root):
+            if isinstance(s, (Reduce, Scan)):
+                self._parts(s)  # first, because types and free indices look up the parts
         self._types(root)
         place = _Place(frozenset(scope), ALWAYS, monoid, frozenset(sides), frozenset(statistics))
         for i in free(root):
@@ -315,8 +319,7 @@ class ScalarCheck:
         follows = s.monoid.components[k].follow is not None
         return replace(place, statistics=frozenset({"at"})) if follows else place
 
-    def _fold(self, s: Reduce | Scan) -> None:
-        self.monoids.setdefault(s.monoid)
+    def _parts(self, s: Reduce | Scan) -> None:
         components = s.monoid.components
         if len(s.body) != len(components):
             raise self.fail(
@@ -330,7 +333,10 @@ class ScalarCheck:
                 f"parts count from 0 to {len(components) - 1}",
                 s.at,
             )
-        for component, body in zip(components, s.body, strict=True):
+
+    def _fold(self, s: Reduce | Scan) -> None:
+        self.monoids.setdefault(s.monoid)
+        for component, body in zip(s.monoid.components, s.body, strict=True):
             self._types(body)
             if type_of(body) != component.type:
                 raise self.fail(

@@ -311,8 +311,8 @@ def free(s: Scalar) -> frozenset[Index]:
 
 
 def _free_of_parts(s: Reduce | Scan) -> frozenset[Index]:
-    """Free indices of the lifts that component `part` depends on; its own axes are free in its lift."""
-    found: frozenset[Index] = frozenset()
+    """Free indices of the lifts that component `part` depends on, and its own axes, which its identity may mention."""
+    found: frozenset[Index] = frozenset(s.monoid.components[s.part].axes)
     for k in s.monoid.needs(s.part):
         lift = free(s.body[k])
         found |= lift if k == s.part else lift - frozenset(s.monoid.components[k].axes)

@@ -76,6 +76,8 @@ class _Substitution:
             return Read(s.source, tuple(self._coordinate(c, mapping) for c in s.coordinates), s.at)
         if isinstance(s, StateRef):
             return StateRef(s.side, s.component, s.type, tuple(self._form(c, mapping) for c in s.coordinates))
+        if isinstance(s, (Reduce, Scan)):
+            _refuse_own_axes(s, mapping)
         if isinstance(s, Reduce):
             s = self._rename_bound(s, mapping)
             forms = tuple(c for c in s.where.affine)
@@ -160,6 +162,22 @@ class _Substitution:
             total = term if total is None else apply_op("add", total, term)
         assert total is not None
         return total
+
+
+def _refuse_own_axes(s: Reduce | Scan, mapping: Mapping[Index, Coordinate]) -> None:
+    """Raises GraphError where `mapping` meets axes of a state's components: lifts and combine both mention them."""
+    own = {i for c in s.monoid.components for i in c.axes}
+    if not own:
+        return
+    incoming = (v.indices() if isinstance(v, Affine) else free(v) for v in mapping.values())
+    met = own & frozenset(mapping).union(*incoming)
+    if met:
+        names = ", ".join(sorted(i.name for i in met))
+        raise GraphError(
+            f"an axis of a state of monoid '{s.monoid.name}' would be replaced: {names}",
+            where=f"a fold with components {', '.join(c.name for c in s.monoid.components)}",
+            mend="name the fold as a tensor of its own, then read that tensor",
+        )
 
 
 def _is_i64(s: Scalar) -> bool:

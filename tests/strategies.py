@@ -182,7 +182,8 @@ class Maker:
 
     def read(self, scope: Sequence[Index], kind: str = "real") -> Term:
         """A read of a new or known source of scalar type `kind`, through a random view."""
-        known = [s for s in (*self.arrays, *self.tensors) if scalar_type(s.dtype) == kind]
+        every: tuple[Source, ...] = (*self.arrays, *self.tensors)
+        known = [s for s in every if scalar_type(s.dtype) == kind]
         if known and self.chance(0.5):
             return self.guarded(self.rng.choice(known), scope)
         pairs = [self.form(scope) for _ in range(self.rng.choice((0, 1, 1, 2, 2, 3)))]

@@ -149,7 +149,9 @@ def test_convolution_padded_by_select() -> None:
     padded = apply("select", inside, at(x, c, t + s - 1), const(0.0))
     data, weights = normal(2, 7), normal(3, 2, 3, seed=1)
     out = run(fold(SUM, (c, s), apply("mul", padded, at(w, o, c, s))), (o, t), {"X": data, "W": weights}, x, w)
-    expected = [sum(np.convolve(data[c], weights[o, c, ::-1], "same") for c in range(2)) for o in range(3)]
+    expected = np.array(
+        [np.sum([np.convolve(data[c], weights[o, c, ::-1], "same") for c in range(2)], axis=0) for o in range(3)]
+    )
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
 

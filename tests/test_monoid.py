@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tang_egg.affine import index
 from tang_egg.check import check_monoid
 from tang_egg.errors import GraphError
 from tang_egg.interpret import combine_states
 from tang_egg.ir import Input as Buffer
-from tang_egg.ir import Read, Scalar, StateRef, Statistic, apply, const
+from tang_egg.ir import Read, Scalar, Scan, StateRef, Statistic, apply, const, free
 from tang_egg.monoid import (
     AFFINE,
     BUILT_IN,
@@ -32,6 +33,7 @@ from tang_egg.monoid import (
     top_k,
 )
 from tang_egg.ops import INTEGERS
+from tang_egg.rewrite import substitute
 
 LEFT, RIGHT = StateRef("left", "value"), StateRef("right", "value")
 
@@ -174,3 +176,18 @@ def test_own_axes_stay_in_bounds() -> None:
     odd = Monoid("odd", maps.components, (maps.combine[0], shifted), maps.identity)
     with pytest.raises(GraphError, match="may fall above axis row of component 'b', of extent 3"):
         check_monoid(odd)
+
+
+def test_own_axes_are_not_substituted() -> None:
+    maps = affine_matrix(3)
+    row = maps.components[1].axes[0]
+    t = index("t", 5)
+    scan = Scan(maps, t, (const(1.0), const(0.0)), 1)
+    assert row in free(scan)
+    with pytest.raises(GraphError) as caught:
+        substitute(scan, {row: index("r", 3)})
+    assert str(caught.value) == (
+        "an axis of a state of monoid 'affine_matrix[3]' would be replaced: row\n"
+        "  where: a fold with components a, b\n"
+        "  mend:  name the fold as a tensor of its own, then read that tensor"
+    )
