@@ -49,12 +49,15 @@ class Costs:
     machine: Machine = field(default_factory=Machine)
     typical: int = 128
     _heuristic: dict[Scalar, float] = field(default_factory=dict)
+    _sizes: dict[Affine, float] = field(default_factory=dict)
     _folds: dict[object, float] = field(default_factory=dict)
 
     def size(self, form: Affine) -> float:
         """The number that a size is, or is taken to be."""
-        env = {d.name: max(d.lo, min(self.typical, d.hi or self.typical)) for d in form.dims()}
-        return float(max(form.evaluate(env), 0))
+        if form not in self._sizes:
+            env = {d.name: max(d.lo, min(self.typical, d.hi or self.typical)) for d in form.dims()}
+            self._sizes[form] = float(max(form.evaluate(env), 0))
+        return self._sizes[form]
 
     def volume(self, indices: Iterable[Index]) -> float:
         total = 1.0
@@ -106,11 +109,15 @@ class Costs:
 
     def kernel(self, bodies: tuple[Scalar, ...], axes: tuple[tuple[Index, ...], ...]) -> Estimate:
         """The estimate for one kernel that writes `bodies`, each over its axes."""
-        outputs = dict.fromkeys(i for a in axes for i in a)
-        grid = frozenset(outputs) - self._local_axes(bodies, tuple(outputs))
-        work = _Work(self, grid)
-        for body in bodies:
-            work.visit(body, {})
+        outputs = tuple(dict.fromkeys(i for a in axes for i in a))
+        work: _Work | None = None
+        for local in self._local_axes(bodies, outputs):
+            tried = _Work(self, frozenset(outputs) - local)
+            for body in bodies:
+                tried.visit(body, {})
+            if work is None or tried.flops < work.flops:
+                work = tried
+        assert work is not None
         written = sum(self.volume(a) * 4.0 for a in axes)
         compulsory = written + sum(self._bytes(s) for s in work.sources)
         seconds = self.machine.launch + max(
@@ -126,18 +133,15 @@ class Costs:
             elements *= self.size(s)
         return elements * ops.BYTES[source.dtype]
 
-    def _local_axes(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> frozenset[Index]:
-        """Output axes that some fold lacks, if the accumulators that need them stay small."""
+    def _local_axes(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> tuple[frozenset[Index], ...]:
+        """Sets of output axes that could be local: those that some fold lacks, while accumulators stay small."""
         folds = [s for b in bodies for s in walk(b) if isinstance(s, Reduce)]
-        lacking = {i for f in folds for i in outputs if i not in free(f)}
-        kept: set[Index] = set()
-        for i in outputs:
-            if i not in lacking:
-                continue
-            held = max((self.volume(free(f) & (kept | {i})) for f in folds if i in free(f)), default=1.0)
-            if held <= self.machine.local:
-                kept.add(i)
-        return frozenset(kept)
+        options = {frozenset[Index]()}
+        for f in folds:
+            lacking = frozenset(i for i in outputs if i not in free(f))
+            if all(self.volume(free(g) & lacking) <= self.machine.local for g in folds):
+                options.add(lacking)
+        return tuple(sorted(options, key=lambda o: (len(o), sorted(i.name for i in o))))
 
 
 @dataclass(slots=True)

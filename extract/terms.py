@@ -59,6 +59,7 @@ class Terms:
 
     saturation: Saturation
     costs: Costs
+    real: str = "f32"
     axes: dict[ClassId, tuple[Index, ...]] = field(default_factory=dict)
     names: dict[ClassId, str] = field(default_factory=dict)
     placeholders: dict[Input, ClassId] = field(default_factory=dict)
@@ -136,7 +137,7 @@ class Terms:
         return bool(self._placeholders_in(term))
 
     def _read_of(self, c: ClassId, kept: list[Variant]) -> Variant | None:
-        if c not in self.axes or not kept or c in self._inner or not self.axes[c]:
+        if c not in self.axes or not kept or c in self._inner:
             return None
         best = min(kept, key=lambda v: v.cost)
         if isinstance(best.term, (Read, Const)):
@@ -147,7 +148,7 @@ class Terms:
 
     def placeholder(self, c: ClassId, type: str) -> Input:
         """The input that stands for a class that is written to memory."""
-        dtype = "f32" if type == "real" else type
+        dtype = self.real if type == "real" else type
         source = Input(f"@{c.number}", tuple(i.size for i in self.axes[c]), dtype)
         self.placeholders[source] = c
         return source

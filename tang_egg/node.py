@@ -29,9 +29,15 @@ def _key(value: Any) -> Any:
 class _Interned(type):
     """Metaclass: building a node whose fields equal those of a live node gives that node back."""
 
+    _compared: tuple[str, ...] | None = None
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         fresh = super().__call__(*args, **kwargs)
-        key = (cls, *(_key(getattr(fresh, f.name)) for f in fields(fresh) if f.compare))
+        compared = cls.__dict__.get("_compared")
+        if compared is None:
+            compared = tuple(f.name for f in fields(fresh) if f.compare)
+            type.__setattr__(cls, "_compared", compared)
+        key = (cls, *[_key(getattr(fresh, name)) for name in compared])
         with _LOCK:
             return _TABLE.setdefault(key, fresh)
 

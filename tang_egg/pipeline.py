@@ -1,0 +1,231 @@
+"""The way of the data, in order. This is the only module that imports all stages.
+
+    graph → checked → windows → saturated → candidate terms → selected kernels → program → schedules → source
+          → built → verified → Compiled
+
+`TANG_TRACE=graph,windows,egraph,program,schedule,source` writes the named stages to standard error as they are made.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tang_egg.check import check_graph
+from tang_egg.codegen.candidates import schedules as schedule_candidates
+from tang_egg.cost.roofline import Costs
+from tang_egg.errors import TargetError
+from tang_egg.extract.assemble import WindowResult, optimize_window
+from tang_egg.extract.derive import Step
+from tang_egg.ir import Graph, Input, Source, Tensor
+from tang_egg.program import KernelPlan, Program
+from tang_egg.run import CompiledProgram, compile_program, threads
+from tang_egg.saturate import Limits
+from tang_egg.schedule import Schedule
+from tang_egg.verify import Verification, verify
+from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
+
+STAGES = ("graph", "windows", "egraph", "program", "schedule", "source")
+TARGETS = ("c",)
+
+
+def trace(stage: str, text: object) -> None:
+    """Writes a stage to standard error if TANG_TRACE names it."""
+    if stage in os.environ.get("TANG_TRACE", "").split(","):
+        print(f"── {stage}\n{text}", file=sys.stderr)
+
+
+@dataclass(slots=True)
+class Extraction:
+    """A graph after selection: the program, the windows behind it, and the laws that led to each kernel."""
+
+    graph: Graph
+    program: Program
+    windows: tuple[tuple[Window, Canonical, WindowResult], ...]
+    steps: dict[str, tuple[Step, ...]]
+    seconds: float
+
+    @property
+    def distinct(self) -> tuple[WindowResult, ...]:
+        """The results of the windows that differ."""
+        return tuple({id(r): r for _, _, r in self.windows}.values())
+
+
+def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None = None) -> Extraction:
+    """Saturates a graph and selects its kernels; nothing is compiled and no device is needed.
+
+    Raises GraphError when the graph is not well formed, SelectionError when no variant can be executed.
+    """
+    start = time.perf_counter()
+    check_graph(graph)
+    trace("graph", graph)
+    windows = cut(graph)
+    done: dict[tuple[tuple[Tensor, ...], tuple[Tensor, ...]], WindowResult] = {}
+    parts: list[tuple[Window, Canonical, WindowResult]] = []
+    for window in windows:
+        shared = canonical(window)
+        trace("windows", "\n".join(f"{t.name}[{', '.join(map(str, t.axes))}]" for t in window.tensors))
+        key = (shared.tensors, shared.roots)
+        if key not in done:
+            done[key] = optimize_window(shared, costs or Costs(), limits or Limits())
+            trace("egraph", done[key].saturation.text)
+        parts.append((window, shared, done[key]))
+    program, steps = _assemble(graph, parts)
+    trace("program", "\n".join(f"{k.name}: {', '.join(t.name for t in k.outputs)}" for k in program.kernels))
+    return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start)
+
+
+def _assemble(
+    graph: Graph, parts: list[tuple[Window, Canonical, WindowResult]]
+) -> tuple[Program, dict[str, tuple[Step, ...]]]:
+    """The kernels of all windows under the user's names."""
+    taken = {i.name for i in graph.inputs} | {t.name for t in graph.outputs}
+    final: dict[Tensor, Tensor] = {}
+    plans: list[KernelPlan] = []
+    steps: dict[str, tuple[Step, ...]] = {}
+
+    def unique(name: str) -> str:
+        found, n = name, 1
+        while found in taken:
+            n += 1
+            found = f"{name}_{n}"
+        taken.add(found)
+        return found
+
+    for window, shared, result in parts:
+        outside = {Input(f"x{n}", s.shape, s.dtype, isinstance(s, Input) and s.sorted): s
+                   for n, s in enumerate(shared.outside)}  # fmt: skip
+        originals = dict(zip((t.name for t in shared.tensors), shared.originals, strict=True))
+        held = {result.roots[c]: t for c, t in zip(shared.roots, window.roots, strict=True)}
+        made: dict[Tensor, Tensor] = {}
+
+        def source(s: Source, outside: dict[Input, Source] = outside, made: dict[Tensor, Tensor] = made) -> Source:
+            if isinstance(s, Tensor):
+                return made[s]
+            origin = outside[s]
+            return final[origin] if isinstance(origin, Tensor) else origin
+
+        for kernel in result.kernels:
+            outputs: list[Tensor] = []
+            for t in kernel.outputs:
+                body = replace_sources(t.body, source)
+                origin = held.get(t)
+                known = originals.get(t.name)
+                if origin is not None and origin in graph.outputs:
+                    new = Tensor(origin.name, t.axes, body, t.dtype, origin.into, origin.at)
+                else:
+                    new = Tensor(unique(known.name if known else f"{outputs_name(kernel.outputs, originals)}_part"),
+                                 t.axes, body, t.dtype)  # fmt: skip
+                made[t] = new
+                outputs.append(new)
+            name = outputs[0].name
+            plans.append(KernelPlan(name, tuple(outputs), tuple(dict.fromkeys(s.law for s in kernel.steps))))
+            steps[name] = kernel.steps
+        for shared_root, original in zip(shared.roots, window.roots, strict=True):
+            final[original] = made[result.roots[shared_root]]
+    outputs = tuple(final[t] for t in graph.outputs)
+    return Program(Graph(graph.name, graph.inputs, outputs), tuple(plans)), steps
+
+
+def outputs_name(outputs: tuple[Tensor, ...], originals: Mapping[str, Tensor]) -> str:
+    """The user's name of the first tensor of a kernel that has one."""
+    return next((originals[t.name].name for t in outputs if t.name in originals), "tang")
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A verified executable graph. Call it with arrays by position (in order of graph.inputs) or by name.
+
+    Gives an array for a graph with one output, else a dict by name. Inputs may be NumPy arrays, anything with the
+    buffer protocol, or DLPack tensors; contiguous ones are read in place.
+    """
+
+    graph: Graph
+    extraction: Extraction
+    target: str
+    schedules: dict[str, Schedule]
+    runner: CompiledProgram
+    verification: Verification | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __call__(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
+        """Runs the kernels. Raises InputError when an array does not fit, BindError when a dim has no value."""
+        results = self.run(*arrays, dims=dims, **named)
+        return next(iter(results.values())) if len(results) == 1 else results
+
+    def run(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, np.ndarray[Any, Any]]:
+        """The same, always as a dict of outputs by name."""
+        from tang_egg.errors import InputError
+
+        names = [i.name for i in self.graph.inputs]
+        given = dict(zip(names, arrays, strict=False))
+        if len(arrays) > len(names) or set(given) & set(named):
+            raise InputError(
+                f"{len(arrays)} arrays by position and {', '.join(named) or 'none'} by name do not fit",
+                where=f"graph '{self.graph.name}'",
+                mend=f"its inputs are: {', '.join(names)}",
+            )
+        return self.runner({**given, **named}, dims)
+
+    @property
+    def source(self) -> str:
+        """The printed source of all kernels."""
+        return self.runner.source
+
+    @property
+    def program(self) -> Program:
+        return self.extraction.program
+
+    @property
+    def schedule(self) -> dict[str, str]:
+        """The schedule of each kernel, as one line of text."""
+        return {name: str(s) for name, s in self.schedules.items()}
+
+    @property
+    def derivation(self) -> tuple[Step, ...]:
+        """The laws that led from the graph to its kernels, kernel by kernel."""
+        return tuple(dict.fromkeys(s for steps in self.extraction.steps.values() for s in steps))
+
+    def report(self) -> str:
+        """What was derived, picked and verified, as text."""
+        from tang_egg.report import text_report
+
+        return text_report(self)
+
+
+def optimize(
+    graph: Graph,
+    target: str = "c",
+    *,
+    limits: Limits | None = None,
+    schedule: Mapping[str, Schedule] | None = None,
+    verified: bool = True,
+) -> Compiled:
+    """Derives, selects, compiles and verifies kernels for a graph.
+
+    `schedule` forces schedules by kernel name. `verified=False` skips the comparison with the float64 interpreter.
+    Raises GraphError (the graph), TargetError (no compiler), VerificationError (a kernel is wrong; never returned).
+    """
+    if target not in TARGETS:
+        raise TargetError(
+            f"no target '{target}'", where="optimize", mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)"
+        )
+    extraction = extract(graph, limits=limits)
+    start = time.perf_counter()
+    chosen = {
+        k.name: (schedule or {}).get(k.name) or schedule_candidates(k.outputs, threads=threads())[0]
+        for k in extraction.program.kernels
+    }
+    trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
+    runner = compile_program(extraction.program, chosen, target)
+    trace("source", runner.source)
+    built = time.perf_counter()
+    checked = verify(graph, extraction.program, runner, chosen) if verified else None
+    seconds = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
+    return Compiled(graph, extraction, target, chosen, runner, checked, seconds)

@@ -1,0 +1,146 @@
+"""Windows: a large graph is cut where a single tensor carries everything, and each distinct piece is saturated once.
+
+A tensor is a cut when every path from what comes before it to what comes after it leads through it, at least two later
+tensors read it (the residual stream between layers; a chain of operators is never cut), and the window so far is large
+enough to be worth one. Tensors without folds that depend on inputs only (masks, tables of positions) belong to every
+window that reads them. A window is rebuilt under canonical names, so that identical layers become one and the same
+object and their saturation is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tang_egg.affine import Affine
+from tang_egg.ir import (
+    Graph,
+    Input,
+    Read,
+    Reduce,
+    Scalar,
+    Scan,
+    Source,
+    Tensor,
+    map_children,
+    sources,
+    tensors_of,
+    walk,
+)
+from tang_egg.unify import unify
+
+MINIMUM = 60
+"""Scalar nodes that a window has at least before it may be cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A piece of a graph: its tensors (producers first) and those of them whose values are needed outside."""
+
+    tensors: tuple[Tensor, ...]
+    roots: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """A window under canonical names. `outside` lists what its inputs x0, x1, ... stand for."""
+
+    tensors: tuple[Tensor, ...]
+    roots: tuple[Tensor, ...]
+    outside: tuple[Source, ...]
+    originals: tuple[Tensor, ...]
+
+
+def cut(graph: Graph, minimum: int = MINIMUM) -> tuple[Window, ...]:
+    """The windows of a graph, in order."""
+    tensors = tensors_of(graph.outputs)
+    light = _light(tensors)
+    heavy = [t for t in tensors if t not in light]
+    place = {t: n for n, t in enumerate(heavy)}
+    readers: dict[Tensor, set[Tensor]] = {t: set() for t in heavy}
+    for t in heavy:
+        for u in _behind(t, light):
+            readers[u].add(t)
+    last = {t: max((place[r] for r in readers[t]), default=place[t]) for t in heavy}
+    pieces: list[list[Tensor]] = [[]]
+    size = reach = 0
+    for n, t in enumerate(heavy):
+        pieces[-1].append(t)
+        size += sum(1 for _ in walk(t.body))
+        crossing = reach > n
+        reach = max(reach, last[t])
+        if not crossing and len(readers[t]) > 1 and size >= minimum and n + 1 < len(heavy):
+            pieces.append([])
+            size = 0
+    pieces = [p for p in pieces if p] or [[]]
+    # outputs that are light themselves go with the last piece
+    pieces[-1] += [t for t in graph.outputs if t in light]
+    return tuple(_window(graph, piece, tensors, light) for piece in pieces)
+
+
+def _light(tensors: Sequence[Tensor]) -> set[Tensor]:
+    """Tensors without folds, scans and producers that are not light themselves."""
+    light: set[Tensor] = set()
+    for t in tensors:
+        plain = not any(isinstance(s, (Reduce, Scan)) for s in walk(t.body))
+        if plain and all(u in light for u in sources(t.body) if isinstance(u, Tensor)):
+            light.add(t)
+    return light
+
+
+def _behind(t: Tensor, light: set[Tensor]) -> set[Tensor]:
+    return {u for u in sources(t.body) if isinstance(u, Tensor) and u not in light}
+
+
+def _window(graph: Graph, piece: list[Tensor], tensors: Sequence[Tensor], light: set[Tensor]) -> Window:
+    inside = set(piece)
+    pending = list(piece)
+    while pending:
+        for u in sources(pending.pop().body):
+            if isinstance(u, Tensor) and u in light and u not in inside:
+                inside.add(u)
+                pending.append(u)
+    read_outside = {u for t in tensors if t not in inside for u in sources(t.body)}
+    roots = tuple(t for t in tensors if t in piece and (t in graph.outputs or (t in read_outside and t not in light)))
+    return Window(tuple(t for t in tensors if t in inside), roots)
+
+
+def canonical(window: Window) -> Canonical:
+    """The window with canonical names of tensors, indices and sources from outside."""
+    named = unify(window.tensors)
+    outside: dict[Source, Input] = {}
+    made: dict[Tensor, Tensor] = {}
+
+    def source(s: Source) -> Source:
+        if s in made and isinstance(s, Tensor):
+            return made[s]
+        if s not in outside:
+            shape, ordered = s.shape, isinstance(s, Input) and s.sorted
+            outside[s] = Input(f"x{len(outside)}", shape, s.dtype, ordered)
+        return outside[s]
+
+    for n, t in enumerate(window.tensors):
+        body = replace_sources(named[t].body, source)
+        dtype = t.dtype if t in window.roots else _plain(t.dtype)
+        made[t] = Tensor(f"t{n}", named[t].axes, body, dtype)
+    return Canonical(
+        tuple(made.values()), tuple(made[t] for t in window.roots), tuple(outside), tuple(window.tensors)
+    )
+
+
+def _plain(dtype: str) -> str:
+    """Where a value is kept between operators is the schedule's affair; only its scalar type is part of the meaning."""
+    return "f32" if dtype in ("f16", "bf16", "f32", "f64") else dtype
+
+
+def replace_sources(s: Scalar, source: object) -> Scalar:
+    """`s` with every source of a read replaced by `source(old)`."""
+    assert callable(source)
+    done: dict[Scalar, Scalar] = {}
+    for x in walk(s):
+        if isinstance(x, Read):
+            at = tuple(c if isinstance(c, Affine) else done[c] for c in x.coordinates)
+            done[x] = Read(source(x.source), at, x.at)
+        else:
+            done[x] = map_children(x, lambda c: done[c])
+    return done[s]
