@@ -1,5 +1,209 @@
-"""placeholder"""
-from tang_egg.schedule import PLAIN, Schedule
-from tang_egg.ir import Tensor
+"""Schedules worth trying for a kernel, the best guess first, from the structure of its comprehensions alone.
+
+The vector index is the last axis of the outputs. What depends on it is computed for a vector of its points; a fold that
+does not depend on it runs over lanes of its own contiguous index (split). Two further output indices of a fold, each
+missing from one operand, make a register tile. A fold whose body holds folds, or a cascade, streams over tiles of its
+index, and the output axes that its inner folds lack are held whole, so that these are computed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tang_egg.affine import Affine, Index
+from tang_egg.ir import Reduce, Scan, Scalar, Read, Tensor, free, walk
+from tang_egg.schedule import PLAIN, FoldPlan, Schedule
+
+HELD = 1024
+"""Longest output axis that is held whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the choice depends on: common output indices, folds (outer before inner), scanned indices."""
+
+    outputs: tuple[Tensor, ...]
+    common: tuple[Index, ...]
+    folds: tuple[Reduce, ...]
+    scanned: frozenset[Index]
+
+    @property
+    def vector(self) -> Index | None:
+        last = self.outputs[0].axes[-1] if self.outputs[0].axes else None
+        return last if last in self.common and last not in self.scanned else None
+
+
 def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, ...]:
-    return (PLAIN,)
+    """Legal schedules without repeats, the best guess first, the plain one last."""
+    shape = _shape(outputs)
+    first = _parallel(shape, _first(shape), threads)
+    found = [first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
+    found += [replace(first, parallel=()), _parallel(shape, PLAIN, threads), PLAIN]
+    return tuple(dict.fromkeys(found))
+
+
+def _shape(outputs: tuple[Tensor, ...]) -> Shape:
+    common = tuple(i for i in outputs[0].axes if all(i in t.axes for t in outputs))
+    nodes = list(walk(*(t.body for t in outputs)))
+    folds = tuple(dict.fromkeys(_group(s) for s in reversed(nodes) if isinstance(s, Reduce)))
+    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)))
+
+
+def _group(s: Reduce) -> Reduce:
+    return Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)
+
+
+def _needs(f: Reduce) -> frozenset[Index]:
+    """The free indices of all components of a fold."""
+    return frozenset().union(*(free(Reduce(f.monoid, f.indices, f.where, f.body, k)) for k in range(len(f.body))))
+
+
+def _inner(f: Reduce) -> list[Reduce]:
+    """The folds inside a fold that depend on its indices."""
+    return [s for b in f.body for s in walk(b) if isinstance(s, Reduce) and free(s) & set(f.indices)]
+
+
+def _first(shape: Shape) -> Schedule:
+    if shape.scanned:
+        return _scan(shape)
+    streamed = [f for f in shape.folds if f.monoid.followers or _inner(f)]
+    if streamed:
+        return _stream(shape, streamed)
+    return _tile(shape)
+
+
+def _fits(index: Index, *sizes: int) -> int:
+    """The first of some tile sizes that an index is long enough for; 1 where none is."""
+    size = index.size.value
+    return next((n for n in sizes if size is None or size >= n), 1)
+
+
+def _rows(index: Index, most: int = 6) -> int:
+    size = index.size.value
+    if size is not None and size <= most:
+        return max(1, size)
+    return next((n for n in (6, 4, 5, 3) if n <= most and size is not None and size % n == 0), min(4, most))
+
+
+def _scan(shape: Shape) -> Schedule:
+    v = shape.vector
+    order = tuple(i.name for i in shape.common if i not in shape.scanned)
+    tile = ((v.name, n),) if v is not None and (n := _fits(v, 16, 8, 4)) > 1 else ()
+    if not tile and order and (others := [i for i in shape.common if i not in shape.scanned]):
+        n = _fits(others[-1], 8, 4)
+        tile = ((others[-1].name, n),) if n > 1 else ()
+    return Schedule("scan", order=order, tile=tile)
+
+
+def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
+    """Rows in blocks, the streamed index in tiles, output axes that the inner folds lack held whole."""
+    fold: list[tuple[str, FoldPlan]] = []
+    stage: list[str] = []
+    held: set[Index] = set()
+    rows: set[Index] = set()
+    for f in streamed:
+        last = f.indices[-1]
+        fold.append((last.name, FoldPlan("stream", _fits(last, 32, 16, 8))))
+        inner = [s for s in _inner(f) if not s.monoid.followers]
+        heads = [Reduce(f.monoid, f.indices, f.where, f.body, k) for k in range(len(f.body)) if k not in f.monoid.followers]
+        lack = inner or (heads if f.monoid.followers else [])
+        for i in shape.common:
+            if lack and i in _needs(f) and all(i not in free(s) for s in lack):
+                held.add(i)
+            elif i in _needs(f):
+                rows.add(i)
+        for s in inner:
+            for r in (x for b in s.body for x in walk(b) if isinstance(x, Read)):
+                if last in free(r) and not _contiguous(r, last) and free(r) & set(s.indices):
+                    stage.append(r.source.name)
+    tile = [(i.name, 0) for i in shape.common if i in held and i.size.value and i.size.value <= HELD]
+    row = next((i for i in reversed(shape.common) if i in rows and i not in held), None)
+    if row is not None:
+        tile.append((row.name, _fits(row, 8, 4) if len(tile) or stage else _rows(row)))
+    tile = [(n, size) for n, size in tile if size != 1]
+    plans = tuple((n, p) for n, p in dict(fold).items() if p.size > 1)
+    return Schedule("stream", tile=tuple(tile), fold=plans, stage=tuple(dict.fromkeys(stage)))
+
+
+def _contiguous(r: Read, index: Index) -> bool:
+    last = r.coordinates[-1] if r.coordinates else None
+    return isinstance(last, Affine) and last.coefficient(index).value == 1
+
+
+def _tile(shape: Shape) -> Schedule:
+    v = shape.vector
+    tile: dict[str, int] = {}
+    fold: dict[str, FoldPlan] = {}
+    stage: list[str] = []
+    order = [i.name for i in shape.common]
+    kind = "point"
+    if v is not None and (n := _fits(v, 16, 8, 4)) > 1:
+        tile[v.name] = n
+    for f in shape.folds:
+        last = f.indices[-1]
+        if v is None or v not in _needs(f) or v.name not in tile:
+            lanes = _fits(last, 32, 16, 8)
+            if lanes > 1 and f.monoid.commutative and not any(c.axes for c in f.monoid.components):
+                fold[last.name] = FoldPlan("lanes", lanes if len(f.body) == 1 else 8)
+                kind = "split" if kind == "point" else kind
+            continue
+        reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
+        others = [i for i in shape.common if i is not v and any(i in free(r) and v not in free(r) for r in reads)]
+        across = [r for r in reads if v in free(r)]
+        if not others or not any(free(r) & set(f.indices) for r in across):
+            continue
+        kind = "tile"
+        row = next((i for i in reversed(others) if any(i not in free(r) for r in across)), None)
+        if row is None:
+            continue
+        tile[row.name] = max(tile.get(row.name, 1), _rows(row))
+        many = row.size.value is None or row.size.value >= 24
+        apart = [r for r in across if row not in free(r) and free(r) & set(f.indices)]
+        if apart and (many or not all(_contiguous(r, v) for r in apart)):
+            stage += [r.source.name for r in apart]
+            order = [n for n in order if n not in (v.name, row.name)] + [v.name, row.name]
+    tile = {n: size for n, size in tile.items() if size != 1}
+    return Schedule(
+        kind, order=tuple(order), tile=tuple(tile.items()), fold=tuple(fold.items()), stage=tuple(dict.fromkeys(stage))
+    )
+
+
+def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
+    """Neighbours of the first guess: other tiles, without staging, other lengths of streams."""
+    found: list[Schedule] = []
+    if first.stage:
+        natural = tuple(i.name for i in shape.common)
+        found += [replace(first, stage=()), replace(first, stage=(), order=natural)]
+    for n, (name, size) in enumerate(first.tile):
+        for other in {4: (8, 2), 6: (4,), 8: (4, 16), 16: (8, 32)}.get(size, ()):
+            index = next((i for i in shape.common if i.name == name), None)
+            if index is not None and _fits(index, other) == other:
+                found.append(replace(first, tile=(*first.tile[:n], (name, other), *first.tile[n + 1 :])))
+    for n, (name, plan) in enumerate(first.fold):
+        for other in (plan.size // 2, plan.size * 2):
+            if other >= 4:
+                changed = (name, FoldPlan(plan.how, other))
+                found.append(replace(first, fold=(*first.fold[:n], changed, *first.fold[n + 1 :])))
+    return found
+
+
+def _parallel(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
+    """The schedule with the first loop that has enough tiles for the threads run on them."""
+    if threads < 2:
+        return schedule
+    names = schedule.order or tuple(i.name for i in shape.common)
+    best, most = "", 1
+    for name in names:
+        index = next((i for i in shape.common if i.name == name), None)
+        if index is None or index in shape.scanned or schedule.tile_of(name) == 0:
+            continue
+        size = index.size.value
+        tiles = 1 << 20 if size is None else size // max(1, schedule.tile_of(name))
+        if tiles >= 4 * threads:
+            return replace(schedule, parallel=(name,))
+        if tiles > most:
+            best, most = name, tiles
+    return replace(schedule, parallel=(best,)) if best else schedule
+
+
+__all__ = ["Scalar", "schedules"]

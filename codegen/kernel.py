@@ -65,9 +65,12 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Load:
+    """`safe`: in bounds whether or not the branch that it stands in is taken."""
+
     buffer: Buffer
     index: Expr
     type: str
+    safe: bool = True
 
 
 @dataclass(frozen=True, slots=True)

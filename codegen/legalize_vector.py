@@ -1,4 +1,385 @@
-"""placeholder"""
-from tang_egg.codegen.kernel import Kernel
+"""Unrolled loops are written out, and vector loops become statements on vector values.
+
+    unrolled i in 0..4: S        ->  S[i := 0]; S[i := 1]; ...
+    vector v in 0..16: S         ->  S on lanes 0..7; S on lanes 8..15      (a loop by 8 where there are many)
+
+A loop that cannot become vectors (an operation without a vector spelling, a store that is not contiguous under a branch)
+stays a plain loop. A branch of a select that reads where only the branch may read is never made unconditional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from tang_egg import ops
+from tang_egg.affine import Affine, Dim, affine
+from tang_egg.codegen.kernel import (
+    Build,
+    Call,
+    Declare,
+    Expr,
+    Form,
+    If,
+    Kernel,
+    Lane,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    element,
+    expressions,
+    lanes,
+    number,
+    operands,
+    statements,
+    subexpressions,
+    vector,
+    with_operands,
+)
+
+VECTOR_BYTES = 32
+WRITE_OUT = 8
+"""Vector statements that a vector loop may become before it stays a loop over vectors."""
+
+ARITHMETIC = frozenset({"add", "mul", "neg", "lt", "le", "eq"})
+FLOATING = frozenset({"exp", "log", "tanh", "erf", "sin", "sqrt", "floor", "recip", "max", "min"})
+BITWISE = frozenset({"bitand", "bitor", "bitxor", "max", "min"})
+
+
+class Unsupported(Exception):
+    """A loop cannot become vectors."""
+
+
 def to_vectors(kernel: Kernel) -> Kernel:
-    return kernel
+    """The kernel without loops of kind `unrolled` and `vector`."""
+    return replace(kernel, body=tuple(_Vectors(kernel).block(kernel.body)))
+
+
+class _Vectors:
+    def __init__(self, kernel: Kernel) -> None:
+        self.fresh = count(1)
+        self.taken = {s.name for s in statements(kernel.body) if isinstance(s, Let)}
+
+    def name(self, stem: str) -> str:
+        stem = stem.rstrip("0123456789").rstrip("_") or stem
+        while True:
+            text = f"{stem}_{next(self.fresh)}"
+            if text not in self.taken:
+                self.taken.add(text)
+                return text
+
+    def block(self, body: Sequence[Stmt]) -> list[Stmt]:
+        out: list[Stmt] = []
+        for s in body:
+            if isinstance(s, If):
+                out.append(replace(s, then=tuple(self.block(s.then)), otherwise=tuple(self.block(s.otherwise))))
+            elif isinstance(s, Loop):
+                out += self.loop(s)
+            else:
+                out.append(s)
+        return out
+
+    def loop(self, s: Loop) -> list[Stmt]:
+        if s.kind == "unrolled":
+            out: list[Stmt] = []
+            for n in range(0, _constant(s.stop), s.step):
+                out += self.copy(s.body, s.var, affine(n))
+            return self.block(out)
+        if s.kind != "vector":
+            return [replace(s, body=tuple(self.block(s.body)))]
+        size = _constant(s.stop)
+        for width in (8, 4):
+            if size % width == 0:
+                try:
+                    return self.vectors(s, size, width)
+                except Unsupported:
+                    continue
+        return [replace(s, kind="serial", body=tuple(self.block(s.body)))]
+
+    def vectors(self, s: Loop, size: int, width: int) -> list[Stmt]:
+        if size // width > WRITE_OUT:
+            var = self.name(s.var)
+            body = _Lanes(self, s.var, affine(Dim(var)), width).block(self.block(s.body))
+            return [Loop(var, number(0), number(size), width, "serial", tuple(body))]
+        out: list[Stmt] = []
+        inner = self.block(s.body)
+        for n in range(0, size, width):
+            out += _Lanes(self, s.var, affine(n), width).block(inner)
+        return out
+
+    def copy(self, body: Sequence[Stmt], var: str, value: Affine) -> list[Stmt]:
+        """The statements with a variable replaced, what they define under new names."""
+        names = {x.name: self.name(x.name) for x in statements(tuple(body)) if isinstance(x, Let)}
+        names |= {x.var: self.name(x.var) for x in statements(tuple(body)) if isinstance(x, Loop)}
+        arrays = {x.buffer.name: self.name(x.buffer.name) for x in statements(tuple(body)) if isinstance(x, Declare)}
+        return [copied(s, var, value, names, arrays) for s in body]
+
+
+def copied(s: Stmt, var: str, value: Affine, names: dict[str, str], arrays: dict[str, str]) -> Stmt:
+    """A statement with `var` replaced by a form, and definitions renamed."""
+
+    def expr(e: Expr) -> Expr:
+        return replaced(e, var, value, names, arrays)
+
+    def inner(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(copied(x, var, value, names, arrays) for x in body)
+
+    if isinstance(s, Let):
+        return Let(names.get(s.name, s.name), expr(s.value))
+    if isinstance(s, Declare):
+        return Declare(replace(s.buffer, name=arrays.get(s.buffer.name, s.buffer.name)))
+    if isinstance(s, Store):
+        return Store(replace(s.buffer, name=arrays.get(s.buffer.name, s.buffer.name)), expr(s.index), expr(s.value))
+    if isinstance(s, Loop):
+        return replace(s, var=names.get(s.var, s.var), start=expr(s.start), stop=expr(s.stop), body=inner(s.body))
+    if isinstance(s, If):
+        return If(expr(s.condition), inner(s.then), inner(s.otherwise))
+    return s
+
+
+def replaced(e: Expr, var: str, value: Affine, names: dict[str, str], arrays: dict[str, str]) -> Expr:
+    """An expression with a variable replaced by a form, and names changed."""
+    if isinstance(e, Var):
+        if e.name == var:
+            return Form(value)
+        return replace(e, name=names.get(e.name, e.name))
+    if isinstance(e, Form):
+        swap = {d: value if d.name == var else affine(Dim(names[d.name])) for d in e.form.dims() if d.name == var or d.name in names}
+        return Form(e.form.substitute(dict(swap))) if swap else e
+    if isinstance(e, Literal):
+        return e
+    e = with_operands(e, tuple(replaced(x, var, value, names, arrays) for x in operands(e)))
+    if isinstance(e, Load) and e.buffer.name in arrays:
+        return replace(e, buffer=replace(e.buffer, name=arrays[e.buffer.name]))
+    return e
+
+
+class _Lanes:
+    """The body of a vector loop for the lanes base, base + 1, ... base + width - 1 at once."""
+
+    def __init__(self, owner: _Vectors, var: str, base: Affine, width: int) -> None:
+        self.owner, self.var, self.base, self.width = owner, var, base, width
+        self.values: dict[str, Expr] = {}
+        self.names: dict[str, str] = {}
+        self.guarded = False
+
+    def block(self, body: Sequence[Stmt]) -> list[Stmt]:
+        out: list[Stmt] = []
+        for s in body:
+            self.statement(s, out)
+        return out
+
+    def statement(self, s: Stmt, out: list[Stmt]) -> None:
+        if isinstance(s, Let):
+            value = self.expr(s.value)
+            name = self.owner.name(s.name)
+            out.append(Let(name, value))
+            self.values[s.name] = Var(name, value.type)
+        elif isinstance(s, Store):
+            self.store(s, out)
+        elif isinstance(s, If):
+            condition = self.expr(s.condition)
+            if lanes(condition.type) > 1:
+                raise Unsupported
+            out.append(If(condition, tuple(self.block(s.then)), tuple(self.block(s.otherwise))))
+        elif isinstance(s, Loop) and s.kind == "serial":
+            start, stop = self.expr(s.start), self.expr(s.stop)
+            if lanes(start.type) > 1 or lanes(stop.type) > 1:
+                raise Unsupported
+            self.names[s.var] = self.owner.name(s.var)
+            out.append(replace(s, var=self.names[s.var], start=start, stop=stop, body=tuple(self.block(s.body))))
+        else:
+            raise Unsupported
+
+    def store(self, s: Store, out: list[Stmt]) -> None:
+        value = self.expr(s.value) if not _narrow(s.value) else self.expr(s.value.args[0])  # type: ignore[union-attr]
+        stride = self.stride(s.index)
+        plain = stride is not None and stride.value == 1 and not _narrow(s.value) and s.buffer.type != "bool"
+        if plain:
+            out.append(Store(s.buffer, self.lane_index(s.index, 0), self.wide(value)))
+            return
+        if stride is not None and stride.value == 0:
+            raise Unsupported
+        value = self.wide(value)
+        if not isinstance(value, Var):
+            name = self.owner.name("t")
+            out.append(Let(name, value))
+            value = Var(name, value.type)
+        for n in range(self.width):
+            one: Expr = Lane(value, n, _lane_type(value.type))
+            if one.type != s.buffer.type:
+                one = Call("cast", (one,), s.buffer.type)
+            out.append(Store(s.buffer, self.lane_index(s.index, n), one))
+
+    def stride(self, index: Expr) -> Affine | None:
+        """How far apart neighbouring lanes are; None where the index is not affine in the lane."""
+        if isinstance(index, Form):
+            ahead = self.form(index.form, 1) - self.form(index.form, 0)
+            return ahead
+        return None if self.varies(index) else affine(0)
+
+    def varies(self, e: Expr) -> bool:
+        for x in subexpressions(e):
+            if isinstance(x, Form) and any(d.name == self.var for d in x.form.dims()):
+                return True
+            if isinstance(x, Var) and (x.name == self.var or lanes(self.values.get(x.name, x).type) > 1):
+                return True
+        return False
+
+    def form(self, form: Affine, lane: int) -> Affine:
+        swap: dict[Dim, Affine] = {}
+        for d in form.dims():
+            if d.name == self.var:
+                swap[d] = self.base + lane
+            elif d.name in self.names:
+                swap[d] = affine(Dim(self.names[d.name]))
+            elif isinstance(known := self.values.get(d.name), Var):
+                if lanes(known.type) > 1:
+                    raise Unsupported
+                swap[d] = affine(Dim(known.name))
+        return form.substitute(dict(swap)) if swap else form
+
+    def lane_index(self, e: Expr, lane: int) -> Expr:
+        """A scalar expression as it is for one lane."""
+        if isinstance(e, Form):
+            return Form(self.form(e.form, lane))
+        if isinstance(e, Var):
+            known = self.values.get(e.name, e)
+            if e.name == self.var:
+                return Form(self.base + lane)
+            return Lane(known, lane, _lane_type(known.type)) if lanes(known.type) > 1 else known
+        return with_operands(e, tuple(self.lane_index(x, lane) for x in operands(e)))
+
+    # -- expressions
+
+    def vector_type(self, type: str) -> str:
+        size = 4 if type == "bool" else ops.BYTES[type]
+        if size * self.width > VECTOR_BYTES or type in ("f16", "bf16"):
+            raise Unsupported
+        return vector(type, self.width)
+
+    def wide(self, e: Expr) -> Expr:
+        """A vector of the value in every lane."""
+        if lanes(e.type) > 1:
+            return e
+        if e.type == "bool":
+            raise Unsupported
+        return Build((e,) * self.width, self.vector_type(e.type))
+
+    def expr(self, e: Expr) -> Expr:
+        """The value of all lanes: a vector where they differ, else a scalar."""
+        if not self.varies(e):
+            return self.lane_index(e, 0)
+        if isinstance(e, Var):
+            return self.values[e.name] if e.name in self.values else self.expr(Form(affine(Dim(e.name))))
+        if isinstance(e, Form):
+            return Build(tuple(self.lane_index(e, n) for n in range(self.width)), self.vector_type("i64"))
+        if isinstance(e, Load):
+            return self.load(e)
+        if isinstance(e, Select):
+            return self.select(e)
+        if isinstance(e, Call):
+            return self.call(e)
+        raise Unsupported
+
+    def load(self, e: Load) -> Expr:
+        if self.guarded and not e.safe:
+            raise Unsupported
+        stride = self.stride(e.index)
+        if e.type == "bool":
+            raise Unsupported
+        if stride is not None and stride.value == 1:
+            return replace(e, index=self.lane_index(e.index, 0), type=self.vector_type(e.type))
+        items = tuple(replace(e, index=self.lane_index(e.index, n)) for n in range(self.width))
+        return Build(items, self.vector_type(e.type))
+
+    def select(self, e: Select) -> Expr:
+        condition = self.expr(e.condition)
+        if lanes(condition.type) == 1:
+            yes, no = self.wide(self.expr(e.yes)), self.wide(self.expr(e.no))
+            return Select(condition, yes, no, yes.type)
+        held, self.guarded = self.guarded, True
+        try:
+            yes, no = self.expr(e.yes), self.expr(e.no)
+        finally:
+            self.guarded = held
+        if e.type == "bool":
+            yes, no = self.mask(yes, condition.type), self.mask(no, condition.type)
+            flipped = Call("not", (condition,), condition.type)
+            first = Call("and", (condition, yes), condition.type)
+            return Call("or", (first, Call("and", (flipped, no), condition.type)), condition.type)
+        yes, no = self.wide(yes), self.wide(no)
+        return Select(self.mask(condition, f"m{8 * ops.BYTES[e.type]}x{self.width}"), yes, no, yes.type)
+
+    def mask(self, e: Expr, type: str) -> Expr:
+        """A mask with lanes of the width of `type`."""
+        if e.type == type:
+            return e
+        if lanes(e.type) > 1:
+            return Call("cast", (e,), type)
+        return Call("splat_mask", (e,), type)
+
+    def call(self, e: Call) -> Expr:
+        if e.op == "le" and isinstance(e.args[1], Form) and e.args[0] == number(0):
+            return self.test(e.args[1].form)
+        if e.op == "cast":
+            return self.cast(e)
+        args = [self.expr(a) for a in e.args]
+        if e.op in ("and", "or", "not"):
+            type = next(a.type for a in args if lanes(a.type) > 1)
+            return Call(e.op, tuple(self.mask(a, type) for a in args), type)
+        kind = e.args[0].type
+        fits = e.op in ARITHMETIC or (e.op in FLOATING and kind in ("f32", "f64")) or (e.op in BITWISE and kind in ops.INTEGERS)
+        if not fits or kind == "bool":
+            raise Unsupported
+        args = [self.wide(a) for a in args]
+        if e.type == "bool":
+            return Call(e.op, tuple(args), f"m{8 * ops.BYTES[kind]}x{self.width}")
+        return Call(e.op, tuple(args), self.vector_type(e.type))
+
+    def test(self, form: Affine) -> Expr:
+        """form >= 0 in each lane, decided on 32-bit integers: far values are clipped first."""
+        step = (self.form(form, 1) - self.form(form, 0)).value
+        if step is None or abs(step) > 1 << 20:
+            raise Unsupported
+        near = Call("min", (Call("max", (Form(self.form(form, 0)), number(-(1 << 30))), "i64"), number(1 << 30)), "i64")
+        start = self.wide(Call("cast", (near,), "i32"))
+        ramp = Build(tuple(Literal(-step * n, "i32") for n in range(self.width)), self.vector_type("i32"))
+        return Call("le", (ramp, start), f"m32x{self.width}")
+
+    def cast(self, e: Call) -> Expr:
+        source, goal = e.args[0], e.type
+        if isinstance(source, Load) and source.type in ("f16", "bf16") and goal == "f32":
+            stride = self.stride(source.index)
+            if self.guarded and not source.safe or stride is None or stride.value != 1 or self.width != 8:
+                raise Unsupported
+            load = replace(source, index=self.lane_index(source.index, 0), type=vector(source.type, self.width))
+            return Call("cast", (load,), self.vector_type("f32"))
+        simple = goal in ("f32", "f64") and source.type in ("i8", "u8", "i16", "u16", "i32", "f32", "f64")
+        if not (simple or goal in ops.INTEGERS and source.type in ops.INTEGERS):
+            raise Unsupported
+        return Call("cast", (self.wide(self.expr(source)),), self.vector_type(goal))
+
+
+def _narrow(e: Expr) -> bool:
+    """A value rounded to a 16-bit float (or tested for zero) just before it is stored."""
+    return isinstance(e, Call) and e.op == "cast" and e.type in ("f16", "bf16")
+
+
+def _lane_type(type: str) -> str:
+    kind = element(type)
+    return f"i{kind[1:]}" if kind.startswith("m") else kind
+
+
+def _constant(e: Expr) -> int:
+    assert isinstance(e, Form) and e.form.value is not None, "the bounds of an unrolled loop are constant"
+    return e.form.value
+
+
+__all__ = ["Unsupported", "expressions", "to_vectors"]

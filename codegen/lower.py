@@ -41,6 +41,7 @@ class _Lowering(Scans):
         self.kernel = name
         self.outputs = outputs
         self.parts = _parts(outputs)
+        self.stored = [t.axes for t in outputs]
         self.owners = _owners(outputs)
         self.scanned = {s.index for t in outputs for s in walk(t.body) if isinstance(s, Scan)}
         self.dims = tuple(sorted({d.name for d in _dims(outputs)}))
@@ -100,7 +101,7 @@ class _Lowering(Scans):
         if axes:
             self._tiles(axes[0], "serial", lambda: self._output(t, axes[1:]))
             return
-        blocks = self.blocks(t.axes)
+        blocks = self.contiguous_last(self.blocks(t.axes), [t.body])
         self.prepare([t.body], blocks)
         with ExitStack() as stack:
             stack.enter_context(self.inside())

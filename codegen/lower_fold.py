@@ -74,6 +74,7 @@ class Folds(Updates):
         return next(x for x in self.scope.chain() if x.depth <= depth)
 
     def _emit(self, group: Reduce, parts: list[int], guards: tuple[Scalar, ...]) -> None:
+        self._stage(group)
         own = self.unbound_own_axes(group, parts)
         target = self.scope
         with self.inside(*own):
@@ -82,6 +83,31 @@ class Folds(Updates):
             conditions += [g for g in guards if g not in conditions]
             self._loops(group, state, list(group.indices), conditions)
             self.publish(group, state, target)
+
+    def _stage(self, group: Reduce) -> None:
+        """Copies staged operands into arrays in which the folded indices come first and the block is contiguous."""
+        for s in dict.fromkeys(x for b in group.body for x in walk(b) if isinstance(x, Read)):
+            if s.source.name not in self.schedule.stage or not self.safe(s) or self.known("arrays", s) is not None:
+                continue
+            folded = [i for i in group.indices if i in free(s)]
+            outer = free(s) - set(folded)
+            if not folded or not self.blocks(outer) or any(self.bound(i) is None for i in outer):
+                continue
+            depth = max(self.depth_of(i) for i in outer)
+            with self.at(next(x for x in self.scope.chain() if x.depth <= depth)):
+                self._copy_in(s, folded)
+
+    def _copy_in(self, s: Read, folded: list[Index]) -> None:
+        blocks = self.contiguous_last(self.blocks(free(s) - set(folded)), ())
+        axes = [Axis(i, affine(0)) for i in folded] + blocks
+        extents = tuple(i.size for i in folded) + tuple(affine(a.size) for a in blocks)
+        local = self.array(s.source.name, self.real, axes, extents)
+        with ExitStack() as stack:
+            for i in folded:
+                stack.enter_context(self.loop(i, number(0), Form(i.size)))
+            with self.points(blocks):
+                self.put(local, axes, self.evaluate(s))
+        self.result(local, axes, s, also=folded)
 
     def unbound_own_axes(self, group: Reduce | Scan, parts: Sequence[int]) -> list[Axis]:
         """Whole blocks for the axes of the state's components."""

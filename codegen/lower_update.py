@@ -88,7 +88,8 @@ class Updates(Values):
         state: State = {}
         for k in parts:
             component = group.monoid.components[k]
-            axes = self.component_axes(group, k) + ([extra] if extra is not None else [])
+            lifts = [group.body[n] for n in sorted(group.monoid.needs(k))]
+            axes = self.contiguous_last(self.component_axes(group, k), lifts) + ([extra] if extra is not None else [])
             stem = component.name if len(parts) > 1 else "acc"
             state[k] = self.slot(_stem(stem), self.real if component.type == "real" else component.type, axes)
             self.fill(state[k].local, axes, group.monoid.identity[k])

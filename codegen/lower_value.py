@@ -17,14 +17,14 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Let, Literal, Load, Select, Store, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes
-from tang_egg.ir import Apply, Const, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, type_of
+from tang_egg.ir import Apply, Const, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, type_of, walk
 from tang_egg.schedule import Schedule
 
 COSTLY = frozenset({"exp", "log", "tanh", "erf", "sin", "atan2", "sqrt", "recip"})
 """Primitives worth a local array rather than a second evaluation."""
 
-UNROLL = 8
-"""Largest number of vector statements that an unrolled nest may repeat."""
+UNROLL = 128
+"""Points of a nest up to which its outer loops are written out."""
 
 
 def never_below_zero(form: Affine) -> bool:
@@ -51,6 +51,7 @@ class Values(Scopes):
         self.real = real
         self.buffers: dict[Input | Tensor, Buffer] = {}
         self.owners: dict[Scalar, set[int]] = {}
+        self.stored: list[tuple[Index, ...]] = []
         self._safe: dict[Scalar, bool] = {}
         self._uses: dict[Scalar, int] = {}
         self._anywhere = Input("%", (), "f64")
@@ -214,7 +215,7 @@ class Values(Scopes):
             local = self.locals[s.source]  # type: ignore[index]
             return Load(local.buffer, Form(self.local_address(local, s)), local.buffer.type)
         buffer = self.buffers[s.source]
-        load = Load(buffer, self.address(s.source.shape, s.coordinates), buffer.type)
+        load = Load(buffer, self.address(s.source.shape, s.coordinates), buffer.type, self.safe(s))
         goal = self.real if buffer.type in ops.FLOATS else buffer.type
         return load if buffer.type == goal else Call("cast", (load,), goal)
 
@@ -246,8 +247,25 @@ class Values(Scopes):
 
     # -- nests over block axes
 
+    def contiguous_last(self, axes: Sequence[Axis], roots: Iterable[Scalar]) -> list[Axis]:
+        """The axes with the one last along which most reads (and the outputs) are contiguous: vectors run over it."""
+        score = {a.index: 0.0 for a in axes if a.size % 4 == 0}
+        for i in score:
+            score[i] = sum(1.5 for t in self.stored if t and t[-1] is i) - sum(0.5 for t in self.stored if i in t[:-1])
+        reads = dict.fromkeys(s for s in walk(*roots) if isinstance(s, Read))
+        for s in reads:
+            for n, c in enumerate(s.coordinates):
+                if isinstance(c, Affine):
+                    for i in c.indices() & score.keys():
+                        near = n == len(s.coordinates) - 1 and c.coefficient(i).value == 1
+                        score[i] += 2 if near else -1
+        if not score:
+            return list(axes)
+        best = max(score, key=lambda i: (score[i], [a.index for a in axes].index(i)))
+        return [a for a in axes if a.index is not best] + [a for a in axes if a.index is best]
+
     @contextmanager
-    def points(self, axes: Sequence[Axis], stack_limit: int = UNROLL) -> Iterator[None]:
+    def points(self, axes: Sequence[Axis]) -> Iterator[None]:
         """A loop nest over all points of some block axes; the last axis is the vector one where it fits."""
         count = prod(axis.size for axis in axes)
         with ExitStack() as stack:
@@ -255,7 +273,7 @@ class Values(Scopes):
                 kind = "serial"
                 if n == len(axes) - 1 and axis.size % 4 == 0:
                     kind = "vector"
-                elif count <= stack_limit * 8:
+                elif count <= UNROLL:
                     kind = "unrolled"
                 stack.enter_context(self.refine(axis, 1, kind))
             yield
@@ -322,7 +340,7 @@ class Values(Scopes):
         """Computes `s` for all points of its block axes into a local array, where its indices are bound."""
         home = self.home(s)
         with self.at(home):
-            axes = self.blocks(free(s))
+            axes = self.contiguous_last(self.blocks(free(s)), [s])
             local = self.array("v", self.type(s), axes)
             self.fill(local, axes, s)
             read = self.result(local, axes, s)

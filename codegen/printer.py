@@ -142,7 +142,7 @@ class _Printer:
         if isinstance(e, Load):
             return d.load(e.buffer, self.expr(e.index), e.type)
         if isinstance(e, Select):
-            text = d.select if lanes(e.type) == 1 else d.vector_select
+            text = d.select if lanes(e.condition.type) == 1 else d.vector_select
             return text.format(self.expr(e.condition), self.expr(e.yes), self.expr(e.no), d.types(e.type), e.type)
         if isinstance(e, Build):
             return d.build(tuple(self.expr(x) for x in e.items), e.type)

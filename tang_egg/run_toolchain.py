@@ -1,6 +1,6 @@
 """The C compiler: found, asked what it can do, run, and its results cached by content.
 
-Order: $TANG_CC, cc, gcc, clang, then the `ziglang` wheel. Built libraries live in the user's cache folder ($TANG_CACHE
+Order: $TANG_CC, cc, gcc, clang, then the `ziglang` wheel. Flags of $TANG_CFLAGS come last. Built libraries live in the user's cache folder ($TANG_CACHE
 overrides it) under a hash of source, flags and compiler; entries are written to a temporary name and renamed under a lock.
 """
 
@@ -46,11 +46,11 @@ class Compiler:
 
 def compiler() -> Compiler:
     """The C compiler of this machine. Raises TargetError when there is none."""
-    return _compiler(os.environ.get("TANG_CC", ""))
+    return _compiler(os.environ.get("TANG_CC", ""), tuple(shlex.split(os.environ.get("TANG_CFLAGS", ""))))
 
 
 @lru_cache(maxsize=8)
-def _compiler(wish: str) -> Compiler:
+def _compiler(wish: str, more: tuple[str, ...]) -> Compiler:
     tried = [shlex.split(wish)] if wish else [["cc"], ["gcc"], ["clang"]]
     if not wish and importlib.util.find_spec("ziglang") is not None:
         tried.append([sys.executable, "-m", "ziglang", "cc"])
@@ -63,7 +63,7 @@ def _compiler(wish: str) -> Compiler:
             flags = tuple(f for f in FLAGS if f != "-march=native" or _accepts(tuple(command), "-march=native"))
             if _accepts(tuple(command), "-fopenmp"):
                 flags += ("-fopenmp",)
-            return Compiler(tuple(command), version, flags)
+            return Compiler(tuple(command), version, (*flags, *more))
     names = ", ".join(" ".join(c) for c in tried)
     raise TargetError("no C compiler was found", where=f"looked for {names}", mend=_MEND)
 

@@ -61,6 +61,8 @@ def _strip(index: str) -> str:
 
 
 def _declare(buffer: Buffer, size: str) -> str:
+    if buffer.space == "register":
+        return f"{_type(buffer.type)} {buffer.name};"
     kind = _TYPES[buffer.type]
     if buffer.space == "scratch":
         return f"{kind} *restrict {buffer.name} = ({kind} *)(scratch + te_thread() * scratch_size + {buffer.name}_offset);"
@@ -105,7 +107,7 @@ _OPS: dict[str, str] = {
     "shl": "te_shl_{to}({0}, {1})", "shr": "te_shr_{to}({0}, {1})",
     "cast": "(({type}){0})", "castxn": "__builtin_convertvector({0}, {type})",
     "bits": "te_bits_{to}_{of}({0})", "bitsxn": "(({type}){0})",
-    "splat": "te_splat_{to}({0})", "fma": "fma({0}, {1}, {2})",
+    "splat_mask": "te_splat_{to}(-(int){0})",
     "atan2:f32": "atan2f({0}, {1})", "atan2:f64": "atan2({0}, {1})",
 }  # fmt: skip
 for _op in _MATHS:
@@ -116,7 +118,7 @@ for _t in ("i8", "i16", "u8", "u16"):
 for _float in ("f16", "bf16"):
     _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
     _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
-    _OPS |= {f"cast:f32:{_float}xn": f"te_of_{_float}_{{to}}({{0}})"}
+    _OPS |= {f"cast:f32:{_float}xn": "{0}"}
 for _float in ("f32", "f64"):
     _OPS |= {f"cast:{_t}:{_float}": f"(({_TYPES[_t]})te_whole((double){{0}}))" for _t in _TYPES if _t[0] in "iu"}
     _OPS |= {f"cast:bool:{_float}": "({0} != 0)"}
