@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tang_egg import __main__ as command
-from tang_egg import cli, doctor
+from tang_egg import doctor
 from tang_egg.errors import TargetError
 from tang_egg.interpret import interpret
 
@@ -71,7 +71,7 @@ def test_planned_targets_are_listed_as_not_built(
 
 def test_commands_are_passed_on(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(doctor, "main", lambda rest: len(rest))
-    monkeypatch.setattr(cli, "saturate_main", lambda rest: 10 + len(rest))
+    monkeypatch.setattr("tang_egg.cli.saturate_main", lambda rest: 10 + len(rest))
     assert command.main(["doctor", "x"]) == 1
     assert command.main(["saturate", "softmax", "--json"]) == 12
     assert command.main([]) == 2
