@@ -56,17 +56,22 @@ def append(rows: Iterable[Row], file: Path = FILE) -> Path:
 
 
 def show(rows: Iterable[Row]) -> None:
-    """Prints rows as a table, without the columns that are the same in all."""
+    """Prints rows as a table; what is the same in all stands in its title, and columns without values are left out."""
     from rich.console import Console
     from rich.table import Table
 
     rows = list(rows)
-    columns = [c for c in dict.fromkeys(k for r in rows for k in r) if c not in ("run", "when", "commit", "device")]
-    table = Table(*columns)
+    names = [c for c in dict.fromkeys(k for r in rows for k in r) if c != "when"]
+    columns = [c for c in names if any(r.get(c) is not None for r in rows)]
+    shared = [c for c in columns if c in FIRST and len({_cell(r.get(c)) for r in rows}) == 1]
+    table = Table(title=", ".join(_cell(rows[0][c]) for c in shared) if rows else "no rows")
+    kept = [c for c in columns if c not in shared]
+    for c in kept:
+        table.add_column(c, justify="left" if c in FIRST else "right")
     for r in rows:
-        table.add_row(*(_cell(r.get(c)) for c in columns))
+        table.add_row(*(_cell(r.get(c)) for c in kept))
     console = Console()
-    console.width = max(console.width, 140)
+    console.width = max(console.width, 160)
     console.print(table)
 
 
