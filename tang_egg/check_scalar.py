@@ -26,6 +26,7 @@ from tang_egg.ir import (
     Statistic,
     Tensor,
     Test,
+    bottom_up,
     children,
     free,
     type_of,
@@ -353,7 +354,7 @@ def in_bounds(coordinate: Affine, size: Affine) -> bool:
     return prove_nonnegative(coordinate) and prove_nonnegative(size - 1 - coordinate, (), coordinate.indices())
 
 
-@lru_cache(maxsize=1 << 16)
+@bottom_up(children)
 def _has_guarded_read(s: Scalar) -> bool:
     """Whether some read below `s` needs a condition for its bounds; if none does, the path to `s` is of no interest."""
     if isinstance(s, StateRef):

@@ -180,8 +180,12 @@ def _constant(x: float | int | bool, type: str) -> Const:
             where=str(here()),
             mend="compare to get a bool (x < y, te.eq(x, y)); note that Python's == gives a plain True or False here",
         )
-    if type == "real":
+    if type == "real" and (isinstance(x, float) or abs(x) < 2**1023):
         return const(float(x))
+    if type == "real":
+        raise GraphError(
+            "a constant is larger than any float", where=str(here()), mend="write inf, or a smaller number"
+        )
     low, high = (-(2 ** (int(type[1:]) - 1)), 2 ** (int(type[1:]) - 1) - 1) if type[0] == "i" else (0, _all_ones(type))
     if isinstance(x, float) or not low <= x <= high:
         raise GraphError(

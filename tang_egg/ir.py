@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from functools import wraps
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from tang_egg import ops
 from tang_egg.affine import Affine, AffineLike, Dim, Index, Inequality, affine
@@ -50,6 +50,9 @@ class Span:
 
 
 NOWHERE = Span()
+
+_REMEMBERED = 1 << 18
+"""Nodes whose type and free indices are kept; beyond that they are forgotten and found anew."""
 
 
 @node
@@ -239,7 +242,8 @@ def apply(op: str, *args: Scalar) -> Scalar:
 
 def domain(*conditions: Inequality | Scalar) -> Domain:
     """The conjunction of some conditions; duplicates and order do not matter for affine ones."""
-    forms = dict.fromkeys(c.condition if isinstance(c, Test) else c for c in conditions if isinstance(c, (Inequality, Test)))
+    affine_ones = (c for c in conditions if isinstance(c, (Inequality, Test)))
+    forms = dict.fromkeys(c.condition if isinstance(c, Test) else c for c in affine_ones)
     data = dict.fromkeys(c for c in conditions if isinstance(c, Scalar) and not isinstance(c, Test))
     return Domain(tuple(sorted(forms, key=repr)), tuple(data))
 
@@ -257,13 +261,43 @@ def children(s: Scalar) -> tuple[Scalar, ...]:
     return ()
 
 
+_T = TypeVar("_T")
+
+
+def bottom_up(
+    below: Callable[[Scalar], Iterable[Scalar]],
+) -> Callable[[Callable[[Scalar], _T]], Callable[[Scalar], _T]]:
+    """Remembers a function of nodes that asks for its own value `below` them, and computes operands first.
+
+    Expressions may nest deeper than Python's stack allows calls.
+    """
+
+    def remember(f: Callable[[Scalar], _T]) -> Callable[[Scalar], _T]:
+        known: dict[Scalar, _T] = {}
+
+        @wraps(f)
+        def run(s: Scalar) -> _T:
+            if s in known:
+                return known[s]
+            if len(known) > _REMEMBERED:
+                known.clear()
+            stack = [s]
+            while stack:
+                pending = [x for x in below(stack[-1]) if x not in known]
+                stack.extend(pending)
+                if not pending:
+                    done = stack.pop()
+                    value = known[done] = f(done)
+            return value
+
+        return run
+
+    return remember
+
+
+@bottom_up(lambda s: s.args if isinstance(s, Apply) else ())
 def type_of(s: Scalar) -> str:
     """The scalar type of an expression: "real", "bool" or a machine integer."""
-    return _type_of(s)
-
-
-@lru_cache(maxsize=1 << 18)
-def _type_of(s: Scalar) -> str:
     if isinstance(s, (Const, StateRef, Statistic)):
         return s.type
     if isinstance(s, Position):
@@ -279,7 +313,7 @@ def _type_of(s: Scalar) -> str:
     raise GraphError(f"not a scalar: {s!r}", where="type_of", mend="build expressions from the nodes of tang_egg.ir")
 
 
-@lru_cache(maxsize=1 << 18)
+@bottom_up(children)
 def free(s: Scalar) -> frozenset[Index]:
     """The free indices of an expression. Those of a read are the ones in its coordinates.
 

@@ -25,9 +25,17 @@ def parse_graph(text: str, file: str = "<text>", check: bool = True) -> Graph:
     Raises TextError where the text cannot be read, GraphError where the graph that it states fails its check
     (left out without `check`).
     """
-    graph = _GraphReader(file).read(_tree(text, file))
-    if check:
-        check_graph(graph)
+    tree = _tree(text, file)
+    try:
+        graph = _GraphReader(file).read(tree)
+        if check:
+            check_graph(graph)
+    except RecursionError:
+        raise TextError(
+            "an expression nests too deep, its named parts counted in",
+            where=file,
+            mend="make tensors of some of its parts: T[i, j] = ...",
+        ) from None
     return graph
 
 

@@ -161,7 +161,7 @@ def test_embeddings() -> None:
 
 N, M, D = 5, 7, 4
 SHAPES = {"q": (2, 3, N, D), "k": (2, 3, M, D), "v": (2, 3, M, 6)}
-I, J = np.arange(N)[:, None], np.arange(M)[None, :]
+P, J = np.arange(N)[:, None], np.arange(M)[None, :]
 LIVE = RNG.random((N, M)) < 0.4
 LIVE[2] = False
 KEYS = RNG.random((2, M)) < 0.5
@@ -173,13 +173,13 @@ BIAS = RNG.normal(size=(3, N, M))
     ("options", "extra", "wanted"),
     [
         ({}, {}, {}),
-        ({"causal": True}, {}, {"live": J <= I + M - N}),
-        ({"causal": True, "window": 2}, {}, {"live": (J <= I + M - N) & (J > I + M - N - 2)}),
+        ({"causal": True}, {}, {"live": J <= P + M - N}),
+        ({"causal": True, "window": 2}, {}, {"live": (J <= P + M - N) & (J > P + M - N - 2)}),
         ({"mask": te.input("live", (N, M), "bool")}, {"live": LIVE}, {"live": LIVE}),
-        ({"mask": lambda i, j: (j <= i, i < 4)}, {}, {"live": (J <= I) & (I < 4)}),
+        ({"mask": lambda i, j: (j <= i, i < 4)}, {}, {"live": (J <= P) & (P < 4)}),
         ({"key_mask": te.input("keys", (2, M), "bool")}, {"keys": KEYS}, {"live": KEYS[:, None, None, :]}),
         ({"bias": te.input("bias", (3, N, M)), "soft_cap": 2.0}, {"bias": BIAS}, {"bias": BIAS, "cap": 2.0}),
-        ({"bias": lambda i, j: te.cast(j - i, "real") * 0.5}, {}, {"bias": (J - I) * 0.5}),
+        ({"bias": lambda i, j: te.cast(j - i, "real") * 0.5}, {}, {"bias": (J - P) * 0.5}),
     ],
 )
 def test_attention(options: dict[str, Any], extra: dict[str, Any], wanted: dict[str, Any]) -> None:

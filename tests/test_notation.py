@@ -17,7 +17,7 @@ from tang_egg.interpret import interpret
 from tang_egg.ir import Apply, Const, Domain, Position, Read, Reduce, Scan, Test, const, tensors_of
 from tang_egg.monoid import AFFINE, SUM, sum_of
 
-I, J, K = te.indices("i, j k")
+P, J, K = te.indices("i, j k")
 A = te.input("A", (4, 6))
 B = te.input("B", (6, 5))
 X = te.input("x", (8,))
@@ -27,7 +27,7 @@ I8 = te.index("i", 8)
 
 
 def test_a_product_is_the_expected_tree() -> None:
-    c = te.tensor("C", (I, J), te.sum(K, A[I, K] * B[K, J])).node
+    c = te.tensor("C", (P, J), te.sum(K, A[P, K] * B[K, J])).node
     i, j, k = (Index(n, affine(s)) for n, s in (("i", 4), ("j", 5), ("k", 6)))
     a = Read(A.node, (affine(i), affine(k)))
     b = Read(B.node, (affine(k), affine(j)))
@@ -36,8 +36,8 @@ def test_a_product_is_the_expected_tree() -> None:
 
 
 def test_one_index_name_takes_its_size_in_each_fold_anew() -> None:
-    both = te.sum(K, A[I, K]) + te.sum(K, X[K])
-    t = te.tensor("t", I, both).node
+    both = te.sum(K, A[P, K]) + te.sum(K, X[K])
+    t = te.tensor("t", P, both).node
     sizes = [s.indices[0].size.value for s in t.body.args]  # type: ignore[union-attr]
     assert sizes == [6, 8]
 
@@ -45,13 +45,13 @@ def test_one_index_name_takes_its_size_in_each_fold_anew() -> None:
 def test_symbolic_extents_are_sizes_and_facts() -> None:
     n = te.dim("n", lo=1, hi=64, multiple=2)
     x = te.input("x", (n, 2 * n + 1))
-    t = te.tensor("t", (I, J), x[I, J])
+    t = te.tensor("t", (P, J), x[P, J])
     assert t.shape == (affine(n), 2 * n + 1)
     assert (n.lo, n.hi, n.multiple) == (1, 64, 2)
 
 
 def test_the_size_of_an_index_can_be_used_before_it_is_known() -> None:
-    flipped = te.tensor("t", I, X[I.size - 1 - I] + 0 * X[I])
+    flipped = te.tensor("t", P, X[P.size - 1 - P] + 0 * X[P])
     g = te.graph("g", flipped)
     np.testing.assert_array_equal(interpret(g, {"x": np.arange(8.0)})["t"], np.arange(8.0)[::-1])
 
@@ -108,14 +108,14 @@ def test_conditions_split_into_affine_and_data() -> None:
 
 
 def test_folds_take_the_type_of_what_they_fold() -> None:
-    fold = te.sum(I, N[I]).scalar
+    fold = te.sum(P, N[P]).scalar
     assert isinstance(fold, Reduce) and fold.monoid is sum_of("i32")
 
 
 def test_argmax_over_two_indices_counts_in_row_major_order() -> None:
     data = np.arange(24.0).reshape(4, 6) % 17
     g = te.graph(
-        "g", te.tensor("at", (), te.argmax((I, K), A[I, K])), te.tensor("least", (), te.argmin((I, K), A[I, K]))
+        "g", te.tensor("at", (), te.argmax((P, K), A[P, K])), te.tensor("least", (), te.argmin((P, K), A[P, K]))
     )
     found = interpret(g, {"A": data})
     assert found["at"] == data.argmax()
@@ -125,9 +125,9 @@ def test_argmax_over_two_indices_counts_in_row_major_order() -> None:
 def test_every_fold_means_what_numpy_means() -> None:
     data = np.array([0.5, -2.0, 3.0, 1.5, 0.25, 7.0, -1.0, 2.0])
     folds = {
-        "sum": te.sum(I, X[I]), "prod": te.prod(I, X[I]), "max": te.max(I, X[I]), "min": te.min(I, X[I]),
-        "any": te.any(I, X[I] > 6), "all": te.all(I, X[I] > -1), "lse": te.logsumexp(I, X[I]),
-        "count": te.sum(I, 1, where=(X[I] > 0, I < 7)),
+        "sum": te.sum(P, X[P]), "prod": te.prod(P, X[P]), "max": te.max(P, X[P]), "min": te.min(P, X[P]),
+        "any": te.any(P, X[P] > 6), "all": te.all(P, X[P] > -1), "lse": te.logsumexp(P, X[P]),
+        "count": te.sum(P, 1, where=(X[P] > 0, P < 7)),
     }  # fmt: skip
     found = interpret(te.graph("g", *(te.tensor(f"t_{n}", (), f) for n, f in folds.items())), {"x": data})
     wanted = [data.sum(), data.prod(), 7.0, -2.0, True, False, np.log(np.exp(data).sum()), 5.0]
@@ -145,16 +145,16 @@ def test_scan_and_prefix_fold_agree() -> None:
 
 
 def test_inputs_come_in_order_of_first_use_after_those_listed() -> None:
-    t = te.tensor("t", (I, J), te.sum(K, A[I, K] * B[K, J]))
+    t = te.tensor("t", (P, J), te.sum(K, A[P, K] * B[K, J]))
     assert [i.name for i in te.graph("g", t).inputs] == ["A", "B"]
     assert [i.name for i in te.graph("g", t, inputs=(X, B)).inputs] == ["x", "B", "A"]
 
 
 def test_intermediates_are_numbered_around_given_names() -> None:
     def tower() -> te.Graph:
-        one = te.tensor(None, I, X[I] + 1, hint="y")
-        two = te.tensor(None, I, one[I] + 1, hint="y")
-        return te.graph("g", te.tensor("y_2", I, two[I] + X[I]), last=te.tensor(None, I, two[I] * 2))
+        one = te.tensor(None, P, X[P] + 1, hint="y")
+        two = te.tensor(None, P, one[P] + 1, hint="y")
+        return te.graph("g", te.tensor("y_2", P, two[P] + X[P]), last=te.tensor(None, P, two[P] * 2))
 
     assert [t.name for t in tensors_of(tower().outputs)] == ["y", "y_3", "y_2", "last"]
     assert tower() == tower()
@@ -162,7 +162,7 @@ def test_intermediates_are_numbered_around_given_names() -> None:
 
 def test_spans_name_the_line_of_the_user() -> None:
     t = te.softmax(te.input("unique_to_this_test", (3, 5))).node
-    fold = te.sum(I, te.input("also_unique", (9,))[I]).scalar
+    fold = te.sum(P, te.input("also_unique", (9,))[P]).scalar
     line = sys._getframe().f_lineno - 2
     assert isinstance(fold, Reduce)
     assert (t.at.line, fold.at.line) == (line, line + 1)  # type: ignore[union-attr]
@@ -171,7 +171,7 @@ def test_spans_name_the_line_of_the_user() -> None:
 
 def test_a_donated_input_is_named_by_its_tensor() -> None:
     cache = te.input("cache", (8,), donated=True)
-    t = te.tensor("next", I, cache[I] + X[I], into=cache)
+    t = te.tensor("next", P, cache[P] + X[P], into=cache)
     assert t.node.into == "cache"  # type: ignore[union-attr]
 
 
@@ -190,7 +190,7 @@ def test_every_public_name_exists() -> None:
 
 ERRORS: list[tuple[Callable[[], object], str, str]] = [
     (
-        lambda: te.tensor("t", I, te.sum(K, X[K + 1])),
+        lambda: te.tensor("t", P, te.sum(K, X[K + 1])),
         "index 'k' has no size",
         "use it alone as a coordinate, or give its size: te.index('k', 8)",
     ),
@@ -200,12 +200,12 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
         "use two indices, or give the size: te.index('k', ...)",
     ),
     (
-        lambda: te.tensor("t", I, A[I, J]),
+        lambda: te.tensor("t", P, A[P, J]),
         "index 'j' is free but is not an axis",
         "add it to the axes, or fold over it",
     ),
     (
-        lambda: te.tensor("t", te.index("i", 3), X[I]),
+        lambda: te.tensor("t", te.index("i", 3), X[P]),
         "index 'i' is free but is not an axis; the axis 'i' of size 3 is another index",
         "add it to the axes, or fold over it",
     ),
@@ -225,7 +225,7 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
         "give the index its size: te.index('k', ...)",
     ),
     (
-        lambda: A[I],
+        lambda: A[P],
         "'A' has 2 axes but is read with 1 coordinates",
         "give one coordinate for each axis of shape (4, 6)",
     ),
@@ -235,87 +235,87 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
         "coordinates are indices, sums of them with integer factors, or integer elements such as idx[b]",
     ),
     (
-        lambda: X[X[I]],
+        lambda: X[X[P]],
         "a value of type real is a coordinate of 'x'",
         "coordinates are indices, sums of them with integer factors, or integer elements such as idx[b]",
     ),
     (
-        lambda: X[I * J],
+        lambda: X[P * J],
         "i*j is not affine",
         "multiply an index by integers and dimensions only",
     ),
     (
-        lambda: X[I] + I,
+        lambda: X[P] + P,
         "operands of different types",
         "convert one of them with te.cast",
     ),
     (
-        lambda: X[I] + A,
+        lambda: X[P] + A,
         "the tensor 'A' without indices is not a scalar expression",
         "index a tensor to get an element, e.g. A[i, j]",
     ),
     (
-        lambda: N[I] + 0.5,
+        lambda: N[P] + 0.5,
         "the constant 0.5 does not fit i32",
         "cast the other operand to a type that holds it, e.g. te.cast(x, 'f32')",
     ),
     (
-        lambda: N[I] + 2**31,
+        lambda: N[P] + 2**31,
         "the constant 2147483648 does not fit i32",
         "cast the other operand to a type that holds it, e.g. te.cast(x, 'f32')",
     ),
     (
-        lambda: te.select(X[I] == X[J], 1.0, 0.0),
+        lambda: te.select(X[P] == X[J], 1.0, 0.0),
         "the condition is a plain False",
         "write te.eq(a, b) for equality: Python's == compares the expressions, not their values",
     ),
     (
-        lambda: 1.0 if X[I] < 0 else 2.0,
+        lambda: 1.0 if X[P] < 0 else 2.0,
         "the value of an expression is not known while the graph is built",
         "use te.select(condition, a, b) for a choice, and & | ~ instead of and, or, not",
     ),
     (
-        lambda: te.sum(I, X[I], where=0 <= I <= 3),
+        lambda: te.sum(P, X[P], where=0 <= P <= 3),
         "a condition on indices has no truth value of its own",
         "give several conditions as a tuple, where=(0 <= i, i < 4), not as a chain or with 'and'",
     ),
     (
-        lambda: te.sum(I, X[I], where=X[I]),
+        lambda: te.sum(P, X[P], where=X[P]),
         "a condition has type real",
         "compare it, e.g. x > 0",
     ),
     (
-        lambda: te.sum(I, X[I] > 0),
+        lambda: te.sum(P, X[P] > 0),
         "sum of bools",
         "use te.any or te.all, or count: te.sum(i, te.cast(x, 'i64'))",
     ),
     (
-        lambda: X[I] ** 0.5,  # type: ignore[operator]
+        lambda: X[P] ** 0.5,  # type: ignore[operator]
         "the exponent 0.5 is not a Python integer",
         "write exp(y * log(x)) for a general power, sqrt(x) for a square root",
     ),
     (
-        lambda: te.sum((I, I), X[I]),
+        lambda: te.sum((P, P), X[P]),
         "an index occurs twice in one list of indices",
         "use a different index for each axis",
     ),
     (
-        lambda: te.sum("i", X[I]),  # type: ignore[arg-type]
+        lambda: te.sum("i", X[P]),  # type: ignore[arg-type]
         "'i' is not an index",
         "make indices by te.indices('i j')",
     ),
     (
-        lambda: te.reduce(AFFINE, I, X[I]),
+        lambda: te.reduce(AFFINE, P, X[P]),
         "'affine' folds 2 components but 1 lifts are given",
         "give one lift for each of: a, b",
     ),
     (
-        lambda: te.reduce(AFFINE, I, X[I], X[I], part="c"),
+        lambda: te.reduce(AFFINE, P, X[P], X[P], part="c"),
         "monoid 'affine' has no component 'c'",
         "its components are: a, b",
     ),
     (
-        lambda: te.tensor("t", I, X[I], "i32"),
+        lambda: te.tensor("t", P, X[P], "i32"),
         "tensor 't' is declared i32 but its body is real",
         "convert the body: te.cast(body, 'i32')",
     ),
@@ -330,7 +330,7 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
         "use one of f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool",
     ),
     (
-        lambda: te.cast(X[I], "float"),
+        lambda: te.cast(X[P], "float"),
         "unknown element type 'float'",
         "use one of f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, real",
     ),
@@ -341,17 +341,17 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
         "name it first: te.tensor('y', (i, j), ...)",
     ),
     (
-        lambda: te.graph("g", te.tensor("t", I, X[I]), te.tensor("t", I, X[I] + 1)),
+        lambda: te.graph("g", te.tensor("t", P, X[P]), te.tensor("t", P, X[P] + 1)),
         "two different arrays are named 't'",
         "rename one of them, or leave intermediate tensors without a name: te.tensor(None, ...)",
     ),
     (
-        lambda: te.graph("g", te.tensor("t", I, X[I] + te.input("x", (8,), "f16")[I])),
+        lambda: te.graph("g", te.tensor("t", P, X[P] + te.input("x", (8,), "f16")[P])),
         "two different arrays are named 'x'",
         "rename one of them, or leave intermediate tensors without a name: te.tensor(None, ...)",
     ),
     (
-        lambda: te.graph("g", *[te.tensor("t", I, X[I])] * 2),
+        lambda: te.graph("g", *[te.tensor("t", P, X[P])] * 2),
         "graph 'g' gives one tensor out twice",
         "list each output once",
     ),
