@@ -22,11 +22,13 @@ class Machine:
     flops: float = 6e10
     memory: float = 1.2e10
     cache: float = 1.0e11
-    launch: float = 2e-6
+    launch: float = 1e-5
     local: int = 4096
 
 
 _WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
+_NESTED = 1.25
+"""A fold that runs inside another is tiled less well: its arithmetic counts that much more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Costs:
     machine: Machine = field(default_factory=Machine)
     typical: int = 128
     _heuristic: dict[Scalar, float] = field(default_factory=dict)
+    _volumes: dict[frozenset[Index], float] = field(default_factory=dict)
+    produced: dict[Source, float] = field(default_factory=dict)
     _sizes: dict[Affine, float] = field(default_factory=dict)
     _folds: dict[object, float] = field(default_factory=dict)
 
@@ -60,15 +64,28 @@ class Costs:
         return self._sizes[form]
 
     def volume(self, indices: Iterable[Index]) -> float:
-        total = 1.0
-        for i in indices:
-            total *= self.size(i.size)
-        return total
+        """The number of points of some indices."""
+        key = frozenset(indices)
+        if key not in self._volumes:
+            total = 1.0
+            for i in key:
+                total *= self.size(i.size)
+            self._volumes[key] = total
+        return self._volumes[key]
 
     def heuristic(self, term: Scalar) -> float:
-        """Seconds to evaluate `term` once over its own indices; within one fold every subterm counts once."""
+        """Seconds to make `term` over its own indices as one kernel, what it reads from other kernels included.
+
+        Making a stored class counts once per use (see `store`). Terms that share nothing across folds are costed
+        without looking for a grid.
+        """
         if term not in self._heuristic:
-            self._heuristic[term] = self._scope_cost((term,))
+            cost = self._scope_cost((term,))
+            if any(isinstance(s, Reduce) for s in walk(term)):
+                axes = tuple(sorted(free(term), key=lambda i: i.name))
+                work = self._best_work((term,), axes)
+                cost = max(cost, work.flops / self.machine.flops + sum(self.produced.get(s, 0.0) for s in work.sources))
+            self._heuristic[term] = cost
         return self._heuristic[term]
 
     def _scope_cost(self, roots: tuple[Scalar, ...]) -> float:
@@ -89,6 +106,9 @@ class Costs:
             if isinstance(s, Apply):
                 total += _WEIGHT.get(s.op, 1.0) * self.volume(free(s)) / self.machine.flops
             elif isinstance(s, Read):
+                if s.source not in seen:
+                    seen.add(s.source)
+                    total += self.produced.get(s.source, 0.0)
                 total += 0.25 * self.volume(free(s)) / self.machine.flops
             stack.extend(children(s))
         return total
@@ -97,27 +117,20 @@ class Costs:
         key = (s.monoid, s.body)
         if key not in self._folds:
             parts = range(len(s.body))
-            own = sum(self.volume(free(s.body[k])) for k in parts) / self.machine.flops
+            bound = frozenset(s.indices) if isinstance(s, Reduce) else frozenset((s.index,))
+            own = sum(self.volume(free(s.body[k]) | bound) for k in parts) / self.machine.flops
             data = s.where.data if isinstance(s, Reduce) else ()
             self._folds[key] = own + self._scope_cost((*data, *s.body))
         return self._folds[key]
 
-    def stored(self, cost: float, axes: tuple[Index, ...]) -> float:
-        """The heuristic cost of reading a class that is written to memory instead of inlined."""
+    def store(self, source: Source, cost: float, axes: tuple[Index, ...], uses: int) -> None:
+        """Notes what it costs to have a class in memory: making it, shared among its uses, then writing and reading it."""
         traffic = 8.0 * self.volume(axes) / self.machine.memory
-        return 0.5 * cost + traffic + self.machine.launch
+        self.produced.setdefault(source, (cost + self.machine.launch) / max(uses, 1) + traffic)
 
     def kernel(self, bodies: tuple[Scalar, ...], axes: tuple[tuple[Index, ...], ...]) -> Estimate:
         """The estimate for one kernel that writes `bodies`, each over its axes."""
-        outputs = tuple(dict.fromkeys(i for a in axes for i in a))
-        work: _Work | None = None
-        for local in self._local_axes(bodies, outputs):
-            tried = _Work(self, frozenset(outputs) - local)
-            for body in bodies:
-                tried.visit(body, {})
-            if work is None or tried.flops < work.flops:
-                work = tried
-        assert work is not None
+        work = self._best_work(bodies, tuple(dict.fromkeys(i for a in axes for i in a)))
         written = sum(self.volume(a) * 4.0 for a in axes)
         compulsory = written + sum(self._bytes(s) for s in work.sources)
         seconds = self.machine.launch + max(
@@ -126,6 +139,18 @@ class Costs:
             (4.0 * work.loads) / self.machine.cache,
         ) + 0.2 * work.flops / self.machine.flops
         return Estimate(seconds, work.flops, compulsory, work.loads)
+
+    def _best_work(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> _Work:
+        """The counts under the choice of local axes that needs the fewest operations."""
+        best: _Work | None = None
+        for local in self._local_axes(bodies, outputs):
+            tried = _Work(self, frozenset(outputs) - local)
+            for body in bodies:
+                tried.visit(body, {})
+            if best is None or tried.flops < best.flops:
+                best = tried
+        assert best is not None
+        return best
 
     def _bytes(self, source: Source) -> float:
         elements = 1.0
@@ -184,10 +209,11 @@ class _Work:
             key = (fold, k, frozenset(scope[i] for i in free(s) if i in scope))
             if key not in self.seen:
                 self.seen.add(key)
-                self.flops += self.costs.volume(self.grid | free(s.body[k])) / 2.0
+                self.flops += self.costs.volume(self.grid.union(bound, free(s.body[k]))) / 2.0
                 self.visit(s.body[k], inner)
         if isinstance(s, Reduce):
             for d in s.where.data:
                 self.visit(d, inner)
-        self.flops = flops + live * (self.flops - flops)
+        nested = _NESTED if any(i in scope for i in free(s)) else 1.0
+        self.flops = flops + live * nested * (self.flops - flops)
         self.loads = loads + live * (self.loads - loads)

@@ -21,6 +21,8 @@ from tang_egg.extract.passes import join_siblings
 from tang_egg.extract.terms import Terms, Variant, uses
 from tang_egg.ir import Input, Read, Reduce, Scalar, Tensor, free, walk
 
+from tang_egg.text import print_scalar
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -41,6 +43,7 @@ class Selection:
     candidates: list[Candidate]
     seconds: float
     refused: dict[str, str] = field(default_factory=dict)
+    """Why a class has no one-pass form, by a name of the class."""
 
 
 def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
@@ -54,12 +57,21 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
         if c not in writers:
             raise SelectionError(
                 "an output has no executable term",
-                where=f"class {c.number}; refused: {dict(terms.refused)}",
+                where=f"class {c.number}; refused: {reasons(terms)}",
                 mend="report this with the graph",
             )
     chosen = _solve(candidates, writers, outputs)
     seconds = sum(k.estimate.seconds for k in chosen)
-    return Selection(_ordered(chosen), candidates, seconds, dict(terms.refused))
+    return Selection(_ordered(chosen), candidates, seconds, reasons(terms))
+
+
+def reasons(terms: Terms) -> dict[str, str]:
+    """Why cascades were refused, by the name of what they would have computed and the statistic they follow."""
+    return {
+        f"{terms.names.get(c, f'class {c.number}')} at {print_scalar(term)}": reason
+        for (c, reason), term in terms.refused.items()
+        if not isinstance(term, Read)
+    }
 
 
 def _candidates(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> list[Candidate]:

@@ -36,10 +36,9 @@ from tang_egg.ir import (
 )
 from tang_egg.rewrite import substitute
 from tang_egg.saturate import Saturation
-from tang_egg.text import print_scalar
 
-WIDTH = 3
-"""Terms kept for each class, of each kind."""
+NESTING, SEQUENCE = 2, 4
+"""The space of kernels: folds nest at most so deep in one kernel, and at most so many wait for one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,13 @@ class Terms:
     names: dict[ClassId, str] = field(default_factory=dict)
     placeholders: dict[Input, ClassId] = field(default_factory=dict)
     found: dict[ClassId, list[Variant]] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: dict[tuple[ClassId, str], Scalar] = field(default_factory=dict)
     _sizes: dict[Scalar, int] = field(default_factory=dict)
+    _depths: dict[Scalar, tuple[int, int]] = field(default_factory=dict)
+    _one_pass: dict[Scalar, bool] = field(default_factory=dict)
+    _counts: dict[Scalar, int] = field(default_factory=dict)
     _stored: dict[Scalar, frozenset[Input]] = field(default_factory=dict)
+    _uses: dict[ClassId, int] = field(default_factory=dict)
     _inner: set[ClassId] = field(default_factory=set)
     _carried: dict[tuple[str, ClassId], list[ClassId]] = field(default_factory=dict)
 
@@ -78,18 +81,22 @@ class Terms:
             self.names.setdefault(c, t.name)
         for index, f, t_ in shot.facts.get("carried", ()):
             self._carried.setdefault((index, f), []).append(t_)
-        for c, nodes in shot.classes.items():
+        for c in shot.classes:
             if shot.free.get(c, frozenset()) & {"%h", "%d"}:
                 self._inner.add(c)
-            elif c not in self.axes and any(n.constructor in ("Red", "Fold", "Scn", "Casc") for n in nodes):
+            elif c not in self.axes and _is_fold(self.saturation.source.get(c)):
                 known = self.saturation.encoding.indices
                 listed = sorted(shot.free.get(c, frozenset()), key=lambda n: (len(n), n))
                 if all(n in known for n in listed):
                     self.axes[c] = tuple(known[n] for n in listed)
         for c in shot.classes:
             self.found.setdefault(c, [])
-        pending = list(shot.classes)
+        for n in self.saturation.source.values():
+            for child in dict.fromkeys(class_arguments(n)):
+                self._uses[child] = self._uses.get(child, 0) + 1
         users = self._users()
+        level = self._levels()
+        pending = sorted(shot.classes, key=lambda c: level.get(c, 0))
         for _ in range(40):
             changed: dict[ClassId, None] = {}
             for c in pending:
@@ -98,7 +105,24 @@ class Terms:
                     changed[c] = None
             if not changed:
                 break
-            pending = list(changed)
+            pending = sorted(changed, key=lambda c: level.get(c, 0))
+
+    def _levels(self) -> dict[ClassId, int]:
+        """Distance of each class from the leaves by its shortest term, so that operands are tried before users."""
+        level: dict[ClassId, int] = {}
+        changed = True
+        while changed:
+            changed = False
+            for c, nodes in self.saturation.snapshot.classes.items():
+                depths = [
+                    1 + max((level[a] for a in class_arguments(n)), default=0)
+                    for n in nodes
+                    if all(a in level for a in class_arguments(n))
+                ]
+                if depths and level.get(c, 1 << 30) > min(depths):
+                    level[c] = min(depths)
+                    changed = True
+        return level
 
     def _users(self) -> dict[ClassId, list[ClassId]]:
         users: dict[ClassId, dict[ClassId, None]] = {}
@@ -119,8 +143,8 @@ class Terms:
                 if self._admissible(c, v.term) and (v.term not in offers or v.cost < offers[v.term].cost):
                     offers[v.term] = v
         ranked = sorted(offers.values(), key=lambda v: (v.cost, self._size(v.term)))
-        # Wholly inlined terms and terms that read stored classes are kept apart, or one kind would crowd out the other.
-        kept = [v for v in ranked if not self._reads(v.term)][:WIDTH] + [v for v in ranked if self._reads(v.term)][:WIDTH]
+        kept = self._diverse(ranked)
+        kept.sort(key=lambda v: (v.cost, self._size(v.term)))
         read = self._read_of(c, kept)
         if read is not None:
             kept.append(read)
@@ -130,8 +154,39 @@ class Terms:
         return True
 
     def _admissible(self, c: ClassId, term: Scalar) -> bool:
+        if self._depth(term)[0] > NESTING or self._depth(term)[1] > SEQUENCE:
+            return False
         allowed = self.saturation.snapshot.free.get(c)
         return allowed is None or {i.name for i in free(term)} <= allowed
+
+    def _diverse(self, ranked: list[Variant]) -> list[Variant]:
+        """The cheapest terms, and the best of each kind that a user may need although it costs more here.
+
+        Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass (it
+        pays off only once its siblings join); shallowest.
+        """
+        kinds: list[Variant] = ranked[:2]
+        simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
+        kinds += [v for v in ranked if not self._reads(v.term)][:1]
+        kinds += simple[:1]
+        kinds += [v for v in simple if self._passes(v.term)][:2]
+        kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
+        return list(dict.fromkeys(kinds))
+
+    def _folds(self, term: Scalar) -> int:
+        """The number of distinct folds in a term."""
+        if term not in self._counts:
+            self._counts[term] = len({(s.monoid, s.body) for s in walk(term) if isinstance(s, Reduce)})
+        return self._counts[term]
+
+    def _passes(self, term: Scalar) -> bool:
+        """Whether every outermost fold that follows a statistic does so in one pass with it."""
+        if term not in self._one_pass:
+            folds = [s for s in walk(term) if isinstance(s, Reduce)]
+            self._one_pass[term] = any(s.monoid.followers for s in folds) and not any(
+                isinstance(x, Reduce) and set(x.indices) & set(s.indices) for s in folds for b in s.body for x in walk(b)
+            )
+        return self._one_pass[term]
 
     def _reads(self, term: Scalar) -> bool:
         return bool(self._placeholders_in(term))
@@ -144,7 +199,8 @@ class Terms:
             return None
         source = self.placeholder(c, type_of(best.term))
         term = Read(source, tuple(affine(i) for i in self.axes[c]))
-        return Variant(term, self.costs.stored(best.cost, self.axes[c]), c, None)
+        self.costs.store(source, best.cost, self.axes[c], self._uses.get(c, 1))
+        return Variant(term, self.costs.heuristic(term), c, None)
 
     def placeholder(self, c: ClassId, type: str) -> Input:
         """The input that stands for a class that is written to memory."""
@@ -224,7 +280,7 @@ class Terms:
                     followers, below = closed
                     built = build_cascade(encoding.indices[index], as_domain(w.term), s.term, followers)
                     if isinstance(built, Refused):
-                        self.refused.setdefault(f"cascade of class {c.number}: {built.reason}", print_scalar(s.term))
+                        self.refused.setdefault((c, built.reason), s.term)
                         continue
                     yield self._variant(c, n, built, (w, s, *below))
                     break
@@ -268,6 +324,21 @@ class Terms:
         followers = tuple(Follower(f"%{f.number}", v.term, r.term) for f, (v, r) in done.items())
         return followers, tuple(x for pair in done.values() for x in pair)
 
+    def _depth(self, s: Scalar) -> tuple[int, int]:
+        """How deep folds nest (each running inside the one around it), and how many wait for one another."""
+        if s not in self._depths:
+            below = [self._depth(x) for x in children(s)]
+            nested = max((d[0] for d in below), default=0)
+            waiting = max((d[1] for d in below), default=0)
+            if isinstance(s, Reduce):
+                inner = [x for x in walk(*s.body) if isinstance(x, Reduce)]
+                running = [x for x in inner if free(x) & frozenset(s.indices)]
+                nested = max(nested, 1 + max((self._depth(x)[0] for x in running), default=0))
+                waiting = max([waiting, *(1 + self._depth(x)[1] for x in inner if x not in running)], default=0)
+                waiting = max(waiting, 1)
+            self._depths[s] = (nested, waiting)
+        return self._depths[s]
+
     def _size(self, s: Scalar) -> int:
         if s not in self._sizes:
             self._sizes[s] = 1 + sum(self._size(x) for x in children(s))
@@ -283,6 +354,11 @@ def class_arguments(n: ENode) -> tuple[ClassId, ...]:
         elif isinstance(a, tuple):
             found += a
     return tuple(found)
+
+
+def _is_fold(n: ENode | None) -> bool:
+    """Whether the user's own expression has a fold here. Folds that only laws made are joined, not stored."""
+    return n is not None and n.constructor in ("Red", "Fold", "Scn")
 
 
 def operation(name: str) -> str:
