@@ -144,7 +144,7 @@ class Faults:
             axis = frame.scope[i]
             offset = int(at[-position]) if position <= found.ndim and found.shape[-position] != 1 else 0
             here.append((i, axis.start + offset, axis.start + offset + 1))
-        root = frame.chain[frame.states_level]
+        root = frame.around(frame.states_level)
         return root.child(here)
 
     def _explain(self, s: Scalar, frame: Frame, where: str) -> None:

@@ -39,38 +39,45 @@ class Axis:
 
 @dataclass(slots=True)
 class Frame:
-    """A scope: what each index means, and the values known in it. `states`: the two states inside a combine."""
+    """A scope: what each index means, and the values known in it. `states`: the two states inside a combine.
 
-    level: int
+    `outer` are the frames around it, outermost first. A frame does not refer to itself, so that the values of a block
+    are given back as soon as the block is done, not at the next garbage collection.
+    """
+
+    outer: tuple[Frame, ...]
     ndim: int
     scope: dict[Index, Axis]
-    chain: tuple[Frame, ...]
     states: States | None = None
     states_level: int = 0
     values: dict[Scalar, Array] = field(default_factory=dict)
     faults: dict[Scalar, Array] = field(default_factory=dict)
     folds: dict[FoldKey, dict[int, Array]] = field(default_factory=dict)
 
+    @property
+    def level(self) -> int:
+        """The number of frames around this one."""
+        return len(self.outer)
+
+    def around(self, level: int) -> Frame:
+        """The frame of that level which is this one or holds it."""
+        return self if level == self.level else self.outer[level]
+
     def child(self, ranges: Sequence[tuple[Index, int, int]]) -> Frame:
         """A frame inside this one that binds `ranges` (index, start, stop); the last gets the rightmost new axis."""
-        inside = Frame(self.level + 1, self.ndim + len(ranges), dict(self.scope), (), None, self.states_level)
+        scope = dict(self.scope)
         for n, (i, start, stop) in enumerate(reversed(ranges)):
-            inside.scope[i] = Axis(self.ndim + n + 1, start, stop, inside.level)
-        inside.chain = (*self.chain, inside)
-        return inside
+            scope[i] = Axis(self.ndim + n + 1, start, stop, self.level + 1)
+        return Frame((*self.outer, self), self.ndim + len(ranges), scope, None, self.states_level)
 
     def combining(self, states: States) -> Frame:
         """A frame for a monoid's combine: one unnamed axis on the left, along which the states are aligned."""
-        inside = Frame(self.level + 1, self.ndim + 1, dict(self.scope), (), states, self.level + 1)
-        inside.chain = (*self.chain, inside)
-        return inside
+        return Frame((*self.outer, self), self.ndim + 1, dict(self.scope), states, self.level + 1)
 
 
 def root_frame() -> Frame:
     """The outermost scope: nothing is bound."""
-    root = Frame(0, 0, {}, ())
-    root.chain = (root,)
-    return root
+    return Frame((), 0, {})
 
 
 @lru_cache(maxsize=1 << 16)

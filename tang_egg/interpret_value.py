@@ -183,7 +183,7 @@ class Evaluator:
                     mend="sum over it, or make it an axis of the tensor",
                 )
             level = max(level, frame.scope[i].level)
-        return frame.chain[level]
+        return frame.around(level)
 
     def _compute(self, s: Scalar, frame: Frame) -> Array | np.generic:
         if isinstance(s, Apply):
@@ -230,7 +230,7 @@ class Evaluator:
         return np.asarray(array[inside])
 
     def _state(self, s: StateRef, frame: Frame) -> Array:
-        held = frame.chain[frame.states_level].states
+        held = frame.around(frame.states_level).states
         if held is None or (s.side, s.component) not in held:
             raise GraphError(
                 f"no state '{s.side}.{s.component}' is given here",

@@ -110,8 +110,9 @@ PROVED: list[tuple[AffineLike, tuple[Inequality, ...], tuple[Index, ...]]] = [
     (8 - affine(Dim("p", lo=3, hi=8)), (), ()),
     (affine(Dim("p", lo=5, multiple=4)) - 8, (), ()),
     (affine(K) - 9, (affine(K) >= 7,), ()),
+    (-affine(N), (affine(K) >= 7,), ()),
 ]
-"""The last: no point of k satisfies the fact, so anything holds."""
+"""The last two: no point of k satisfies the fact, so anything holds."""
 
 
 @pytest.mark.parametrize(("form", "facts", "scope"), PROVED, ids=[str(f) for f, _, _ in PROVED])
@@ -119,7 +120,9 @@ def test_proofs_that_graphs_need(form: AffineLike, facts: tuple[Inequality, ...]
     assert prove_nonnegative(form, facts, scope)
 
 
-@pytest.mark.parametrize("form", [affine(N) - 1, N - 2 - P, affine(P) - J, affine(M) * N - 2 - (J * affine(N) + P)])
+@pytest.mark.parametrize(
+    "form", [affine(N) - 1, N - 2 - P, N - 2 + P, affine(P) - J, affine(M) * N - 2 - (J * affine(N) + P)]
+)
 def test_what_does_not_hold_is_not_proved(form: Affine) -> None:
     assert not prove_nonnegative(form)
 

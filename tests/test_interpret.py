@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -52,6 +53,7 @@ from tang_egg.monoid import (
     sum_of,
     top_k,
 )
+from tang_egg.monoid import product as monoid_product
 from tests.strategies import Instance, graphs
 
 Array = npt.NDArray[Any]
@@ -183,6 +185,62 @@ def test_masked_points_do_not_contribute_even_nan() -> None:
         expected = [full[r, : r + 1].sum() for r in range(4)]
         out = run(fold(SUM, j, body, where=causal), (i,), {"X": data, "Y": other}, x, y)
         np.testing.assert_allclose(out, expected)
+
+
+@pytest.mark.parametrize("bad", [np.nan, INF])
+def test_a_masked_matrix_product_does_not_see_values_outside_the_domain(bad: float) -> None:
+    p, v = source("P", 4, 4), source("V", 4, 3)
+    i, j, c = index("i", 4), index("j", 4), index("c", 3)
+    weights, values = normal(4, 4), normal(4, 3, seed=1)
+    values[3, 1] = bad
+    out = run(
+        fold(SUM, j, apply("mul", at(p, i, j), at(v, j, c)), where=domain(j <= i)),
+        (i, c),
+        {"P": weights, "V": values},
+        p,
+        v,
+    )
+    expected = [[(weights[r, : r + 1].astype(float) * values[: r + 1, k]).sum() for k in range(3)] for r in range(4)]
+    np.testing.assert_allclose(out, expected, rtol=1e-13)
+    assert np.isfinite(out[:3]).all() and not np.isfinite(out[3, 1])
+
+
+def test_a_fold_up_to_an_index_of_another_size() -> None:
+    x = source("X", 3)
+    t, k = index("t", 5), index("k", 3)
+    data = normal(3)
+    out = run(fold(SUM, k, at(x, k), where=domain(k <= t)), (t,), {"X": data}, x)
+    np.testing.assert_allclose(out, data.astype(float).cumsum()[[0, 1, 2, 2, 2]], rtol=1e-14)
+
+
+def test_components_of_one_state_with_different_free_indices() -> None:
+    x, w = source("X", 3, 5), source("W", 5, 4)
+    body = (at(x, I3, K5), at(w, K5, J4))
+    pair = monoid_product("pair", MAX, SUM)
+    out = run(
+        apply("add", fold(pair, K5, *body, part=0), fold(SUM, J4, fold(pair, K5, *body, part=1))),
+        (I3,),
+        {"X": (data := normal(3, 5)), "W": (weights := normal(5, 4, seed=1))},
+        x,
+        w,
+    )
+    np.testing.assert_allclose(out, data.max(1) + weights.astype(float).sum(), rtol=1e-13)
+
+
+def test_memory_stays_within_a_few_times_its_limit() -> None:
+    i, k = index("i", 512), index("k", 512)
+    x, y = source("X", 512), source("Y", 512)
+    body = apply("sin", apply("mul", at(x, i), at(y, k)))
+    given_ = {"X": normal(512), "Y": normal(512, seed=1)}
+    whole = run(fold(SUM, k, body), (i,), given_, x, y)
+    tracemalloc.start()
+    try:
+        blocked = run(fold(SUM, k, body), (i,), given_, x, y, memory=1 << 16)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(blocked, whole, rtol=1e-9, atol=1e-12)
+    assert peak < 1 << 18  # the whole box of points would take 2 MiB
 
 
 def test_data_conditions_and_empty_domains_give_the_identity() -> None:
