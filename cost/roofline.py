@@ -27,7 +27,7 @@ class Machine:
 
 
 _WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
-_NESTED = 1.25
+_NESTED = 1.1
 """A fold that runs inside another is tiled less well: its arithmetic counts that much more."""
 
 

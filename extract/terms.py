@@ -307,7 +307,7 @@ class Terms:
         """The wanted sum and all sums that its carry needs, each with a body and a rebase."""
         done: dict[ClassId, tuple[Variant, Variant]] = {}
         stored = self._placeholders_in(wanted.term)
-        pending = [(body, (carried,))]
+        pending: list[tuple[ClassId, tuple[ClassId, ...]]] = [(body, (carried,))]
         while pending:
             f, options = pending.pop()
             if f in done:

@@ -129,8 +129,8 @@ def _assemble(
             steps[name] = kernel.steps
         for shared_root, original in zip(shared.roots, window.roots, strict=True):
             final[original] = made[result.roots[shared_root]]
-    outputs = tuple(final[t] for t in graph.outputs)
-    return Program(Graph(graph.name, graph.inputs, outputs), tuple(plans)), steps
+    last = tuple(final[t] for t in graph.outputs)
+    return Program(Graph(graph.name, graph.inputs, last), tuple(plans)), steps
 
 
 def outputs_name(outputs: tuple[Tensor, ...], originals: Mapping[str, Tensor]) -> str:

@@ -116,7 +116,7 @@ def _indices_of(t: Tensor) -> tuple[Index, ...]:
 
 def rename(s: Scalar, mapping: dict[Index, Index]) -> Scalar:
     """`s` with every index, bound ones too, replaced; the mapping must be one-to-one on each scope."""
-    swaps: dict[Atom, AffineLike] = dict(mapping)
+    swaps: dict[Atom, AffineLike] = dict(mapping.items())
     done: dict[Scalar, Scalar] = {}
 
     def step(x: Scalar) -> Scalar:
