@@ -141,6 +141,8 @@ def _tile(shape: Shape) -> Schedule:
         tile[v.name] = n
     for f in shape.folds:
         last = f.indices[-1]
+        if v is not None and v.name in tile and _runs_along(f, last, v):
+            del tile[v.name]
         if v is None or v not in _needs(f) or v.name not in tile:
             lanes = _fits(last, 32, 16, 8)
             if lanes > 1 and f.monoid.commutative and not any(c.axes for c in f.monoid.components):
@@ -166,6 +168,13 @@ def _tile(shape: Shape) -> Schedule:
     return Schedule(
         kind, order=tuple(order), tile=tuple(tile.items()), fold=tuple(fold.items()), stage=tuple(dict.fromkeys(stage))
     )
+
+
+def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
+    """Whether a fold reads contiguously along its own index and never along the vector index, with nothing reused."""
+    reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
+    along = any(_contiguous(r, last) for r in reads)
+    return along and not any(_contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
 
 
 def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
@@ -199,7 +208,7 @@ def _parallel(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
             continue
         size = index.size.value
         tiles = 1 << 20 if size is None else size // max(1, schedule.tile_of(name))
-        if tiles >= 4 * threads:
+        if tiles >= 4 * threads or (tiles >= threads and tiles % threads == 0):
             return replace(schedule, parallel=(name,))
         if tiles > most:
             best, most = name, tiles

@@ -293,7 +293,10 @@ class _Lanes:
             raise Unsupported
         stride = self.stride(e.index)
         if e.type == "bool":
-            raise Unsupported
+            if stride is None or stride.value != 1:
+                raise Unsupported
+            bytes_ = replace(e, index=self.lane_index(e.index, 0), type=vector("u8", self.width))
+            return Call("lt", (self.wide(Literal(0, "u8")), bytes_), f"m8x{self.width}")
         if stride is not None and stride.value == 1:
             return replace(e, index=self.lane_index(e.index, 0), type=self.vector_type(e.type))
         items = tuple(replace(e, index=self.lane_index(e.index, n)) for n in range(self.width))

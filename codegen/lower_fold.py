@@ -46,9 +46,10 @@ class Folds(Updates):
         guards = self.needed_guards(s)
         wanted = self.parts.get(group, set()) | s.monoid.needs(s.part)
         home = self._fold_home(group, wanted, guards)
-        if home.depth > self._fold_home(group, s.monoid.needs(s.part), guards).depth:
-            wanted = set(s.monoid.needs(s.part))
-            home = self._fold_home(group, wanted, guards)
+        alone = self._fold_home(group, s.monoid.needs(s.part), guards)
+        if home.depth > alone.depth or not self._in_scope(group, wanted):
+            # the other components vary faster, or with indices that are not bound out here
+            wanted, home = set(s.monoid.needs(s.part)), alone
         held, self.guards = self.guards, list(guards)
         try:
             with self.at(home):
@@ -72,6 +73,10 @@ class Folds(Updates):
         for g in guards:
             depth = max(depth, self.home(g).depth)
         return next(x for x in self.scope.chain() if x.depth <= depth)
+
+    def _in_scope(self, group: Reduce, parts: set[int]) -> bool:
+        own = {a for k in parts for a in group.monoid.components[k].axes}
+        return all(self.bound(i) is not None for k in parts for i in free(part_of(group, k)) - own)
 
     def _emit(self, group: Reduce, parts: list[int], guards: tuple[Scalar, ...]) -> None:
         self._stage(group)

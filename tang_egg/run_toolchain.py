@@ -25,8 +25,8 @@ from platformdirs import user_cache_dir
 
 from tang_egg.errors import TargetError
 
-FLAGS = ("-O3", "-std=gnu11", "-shared", "-fPIC", "-march=native", "-ffp-contract=fast", "-fno-math-errno",
-         "-fno-trapping-math", "-fwrapv", "-w")  # fmt: skip
+FLAGS = ("-O3", "-std=gnu11", "-shared", "-fPIC", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fwrapv", "-w")
+# Not -fno-trapping-math: with it gcc 12 vectorises loops over byte masks wrongly.
 _MEND = "install gcc or clang, set TANG_CC, or `pip install ziglang`"
 
 

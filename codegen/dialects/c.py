@@ -141,7 +141,7 @@ C = Dialect(
     loops={
         "serial": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
         "parallel": (
-            "#pragma omp parallel for schedule(static) if ({work} > TE_WORK)",
+            "#pragma omp parallel for schedule(guided) if ({work} > TE_WORK)",
             "for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",
         ),
         "vector": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
