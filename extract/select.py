@@ -60,7 +60,7 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
                 where=f"class {c.number}; refused: {reasons(terms)}",
                 mend="report this with the graph",
             )
-    chosen = _solve(candidates, writers, outputs)
+    chosen = _needed(_solve(candidates, writers, outputs), outputs)
     seconds = sum(k.estimate.seconds for k in chosen)
     return Selection(_ordered(chosen), candidates, seconds, reasons(terms))
 
@@ -118,7 +118,8 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candida
     best: dict[ClassId, Candidate] = {}
     for k in single:
         c = k.writes[0]
-        if c not in best or k.estimate.seconds < best[c].estimate.seconds:
+        # by the cost that counts making what is read, or a kernel that reads everything would always seem best
+        if c not in best or k.variants[0].cost < best[c].variants[0].cost:
             best[c] = k
     groups: dict[object, list[Candidate]] = {}
     for k in best.values():
@@ -185,6 +186,24 @@ def _knot(chosen: list[Candidate]) -> list[Candidate]:
             written.update(k.writes)
         pending = [k for k in pending if k not in ready]
     return []
+
+
+def _needed(chosen: list[Candidate], outputs: Sequence[ClassId]) -> list[Candidate]:
+    """The chosen kernels without what nobody reads: a joined kernel may offer more than was asked for."""
+    while True:
+        wanted = {*outputs, *(c for k in chosen for c in k.reads)}
+        lean = [_restricted(k, wanted) for k in chosen if set(k.writes) & wanted]
+        if lean == chosen:
+            return chosen
+        chosen = lean
+
+
+def _restricted(k: Candidate, wanted: set[ClassId]) -> Candidate:
+    kept = [n for n, c in enumerate(k.writes) if c in wanted]
+    if len(kept) == len(k.writes):
+        return k
+    writes, terms = tuple(k.writes[n] for n in kept), tuple(k.terms[n] for n in kept)
+    return Candidate(writes, terms, tuple(k.variants[n] for n in kept), k.reads, k.estimate)
 
 
 def _solver() -> pulp.LpSolver:

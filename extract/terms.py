@@ -76,15 +76,17 @@ class Terms:
     def run(self, tensors: Iterable[tuple[Tensor, tuple[Index, ...], ClassId]]) -> None:
         """Fills `found`. `tensors`: the window's tensors with their axes under shared names, and their classes."""
         shot = self.saturation.snapshot
+        inner_folds: set[ClassId] = set()
         for t, axes, c in tensors:
             self.axes.setdefault(c, axes)
             self.names.setdefault(c, t.name)
+            inner_folds |= self._inner_folds(t)
         for index, f, t_ in shot.facts.get("carried", ()):
             self._carried.setdefault((index, f), []).append(t_)
         for c in shot.classes:
             if shot.free.get(c, frozenset()) & {"%h", "%d"}:
                 self._inner.add(c)
-            elif c not in self.axes and _is_fold(self.saturation.source.get(c)):
+            elif c not in self.axes and c in inner_folds:
                 known = self.saturation.encoding.indices
                 listed = sorted(shot.free.get(c, frozenset()), key=lambda n: (len(n), n))
                 if all(n in known for n in listed):
@@ -106,6 +108,15 @@ class Terms:
             if not changed:
                 break
             pending = sorted(changed, key=lambda c: level.get(c, 0))
+
+    def _inner_folds(self, t: Tensor) -> set[ClassId]:
+        """Folds of a tensor that the user wrote as one expression of several: each may be stored on its own."""
+        encoding = self.saturation.encoding
+        folds = [s for s in walk(encoding.named[t].body) if isinstance(s, (Reduce, Scan))]
+        if len({s.body for s in folds}) < 2:
+            return set()
+        roots = self.saturation.snapshot.roots
+        return {roots[encoding.terms[s]] for s in folds if s in encoding.terms}
 
     def _levels(self) -> dict[ClassId, int]:
         """Distance of each class from the leaves by its shortest term, so that operands are tried before users."""
@@ -169,7 +180,9 @@ class Terms:
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
         kinds += [v for v in ranked if not self._reads(v.term)][:1]
         kinds += simple[:1]
-        kinds += [v for v in simple if self._passes(v.term)][:2]
+        lean = sorted(simple, key=lambda v: (self._folds(v.term), len(self._placeholders_in(v.term))))
+        kinds += [v for v in lean if self._passes(v.term)][:1]
+        kinds += [v for v in ranked if self._passes(v.term) and self._depth(v.term)[0] == NESTING][:1]
         kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
         return list(dict.fromkeys(kinds))
 
@@ -354,11 +367,6 @@ def class_arguments(n: ENode) -> tuple[ClassId, ...]:
         elif isinstance(a, tuple):
             found += a
     return tuple(found)
-
-
-def _is_fold(n: ENode | None) -> bool:
-    """Whether the user's own expression has a fold here. Folds that only laws made are joined, not stored."""
-    return n is not None and n.constructor in ("Red", "Fold", "Scn")
 
 
 def operation(name: str) -> str:
