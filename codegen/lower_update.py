@@ -16,13 +16,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeVar
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.kernel import Expr, Form, Store
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.lower_value import Values
+from tang_egg.errors import CodegenError
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, Statistic, free, walk
-from tang_egg.monoid import replace_state, state_of
+from tang_egg.monoid import Monoid, replace_state, state_of
 
 REGISTERS = 12
 """Vector registers that the state of a register tile may fill."""
@@ -38,10 +41,28 @@ class Slot:
 
     def at(self, change: Mapping[Index, Affine]) -> Read:
         """The element at the point in force, some coordinates changed."""
-        return Read(self.read.source, tuple(c.substitute(dict(change)) for c in self.read.coordinates if isinstance(c, Affine)))
+        return Read(
+            self.read.source, tuple(c.substitute(dict(change)) for c in self.read.coordinates if isinstance(c, Affine))
+        )
 
 
 State = dict[int, Slot]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a state takes up one more element: `combine(state, right, k)` where the mask holds."""
+
+    combine: Callable[[Mapping[int, Scalar | Slot], Mapping[int, Scalar | Slot], int], Scalar]
+    right: Mapping[int, Scalar | Slot]
+    mask: list[Scalar]
+    identity: Callable[[int], Scalar]
+    commutes: bool
+
+    def new(self, state: State, k: int) -> Scalar:
+        """Component k of the state after the step."""
+        return masked(self.mask, self.combine(state, self.right, k), state[k].read)
 
 
 class Updates(Values):
@@ -69,6 +90,14 @@ class Updates(Values):
 
     def component_axes(self, group: Reduce | Scan, k: int) -> list[Axis]:
         """The block axes of a component: those its lifts depend on, its own ones included."""
+        if not group.monoid.components[k].axes and not self.is_cascade(group):
+            # components that read each other move together, over the axes of all of them
+            together = coupled(group.monoid, k)
+            if len(together) > 1:
+                return self.blocks({a.index for n in together for a in self._own_blocks(group, n)})
+        return self._own_blocks(group, k)
+
+    def _own_blocks(self, group: Reduce | Scan, k: int) -> list[Axis]:
         indices: set[Index] = set(group.monoid.components[k].axes)
         own = {a for n in group.monoid.needs(k) if n != k for a in group.monoid.components[n].axes}
         for n in group.monoid.needs(k):
@@ -97,8 +126,10 @@ class Updates(Values):
 
     # -- building the update
 
-    def combined(self, group: Reduce | Scan, left: State, right: Mapping[int, Scalar | Slot], k: int) -> Scalar:
-        """Component k of combine(left, right): `right` holds expressions at the point, or arrays."""
+    def combined(
+        self, group: Reduce | Scan, left: Mapping[int, Scalar | Slot], right: Mapping[int, Scalar | Slot], k: int
+    ) -> Scalar:
+        """Component k of combine(left, right): either holds expressions at the point, or arrays."""
         monoid = group.monoid
 
         def of(x: Scalar) -> Scalar | None:
@@ -124,11 +155,15 @@ class Updates(Values):
                 self._fold_in(group, state, {k: group.body[k] for k in state}, tile, mask)
 
     def _needs_points(self, group: Reduce | Scan, state: State) -> bool:
-        """Whether the combine itself has folds, or a component has axes: then points are folded one by one."""
-        return any(
-            group.monoid.components[k].axes or any(isinstance(x, Reduce) for x in walk(group.monoid.combine[k]))
-            for k in state
-        )
+        """Whether points are folded one by one: a combine has folds of its own, components have axes of their own, or one
+        component needs the running value of another that lies on other block axes."""
+        monoid = group.monoid
+        for k, slot in state.items():
+            if monoid.components[k].axes or any(isinstance(x, Reduce) for x in walk(monoid.combine[k])):
+                return True
+            if any(n in state and state[n].axes != slot.axes for n in _mentioned(monoid, monoid.combine[k])):
+                return True
+        return False
 
     def _fold_in(
         self, group: Reduce | Scan, state: State, lifts: Mapping[int, Scalar], tile: Axis | None, mask: list[Scalar]
@@ -139,50 +174,57 @@ class Updates(Values):
         for k, slot in state.items():
             self.prepare([lifts[k], *mask], [*slot.axes, *extra])
             if group.monoid.components[k].axes:
-                held = self.slot(f"{_stem(group.monoid.components[k].name)}_in", slot.local.buffer.type, slot.axes, False)
+                held = self.slot(
+                    f"{_stem(group.monoid.components[k].name)}_in", slot.local.buffer.type, slot.axes, False
+                )
                 self.fill(held.local, slot.axes, lifts[k])
                 right[k] = held
         if tile is None:
             for k, slot in state.items():
                 self.prepare([self.combined(group, state, right, k)], slot.axes)
 
-        def new(at: State, k: int) -> Scalar:
-            return masked(mask, self.combined(group, at, right, k), at[k].read)
-
-        self.accumulate(state, new, tile, lambda k: group.monoid.identity[k], group.monoid.commutative, list(lifts.values()))
+        step = Step(
+            lambda at, with_, k: self.combined(group, at, with_, k),
+            right,
+            mask,
+            lambda k: group.monoid.identity[k],
+            group.monoid.commutative,
+        )
+        self.accumulate(state, step, tile)
 
     # -- nests
 
-    def accumulate(
-        self,
-        state: State,
-        new: Callable[[State, int], Scalar],
-        tile: Axis | None,
-        identity: Callable[[int], Scalar],
-        commutes: bool,
-        lifts: Iterable[Scalar],
-    ) -> None:
-        """state[k] := new(state, k) for every point of its axes and, inside, every point of the tile in order."""
+    def accumulate(self, state: State, step: Step, tile: Axis | None) -> None:
+        """state[k] := step for every point of its axes and, inside, every point of the tile in order."""
         groups: dict[tuple[Axis, ...], list[int]] = {}
         for k, slot in state.items():
             groups.setdefault(slot.axes, []).append(k)
-        for axes, ks in groups.items():
+        uses = {k: frozenset(n for n in state if n != k and _reads_left(step.new(state, k), state[n])) for k in state}
+        order = _readers_first(list(groups), lambda g: {a for k in groups[g] for n in uses[k] for a in [state[n].axes]})
+        for axes in order:
+            ks = groups[axes]
             if tile is None:
                 with self.inside(), self.points(axes):
-                    self._store_all(state, ks, new)
+                    self._store_all(state, ks, step)
+            elif step.commutes and tile.size % 4 == 0 and self._runs_along(tile, axes, step, ks):
+                self._accumulate_lanes(state, axes, ks, step, tile)
             else:
-                self._accumulate_tile(state, axes, ks, new, tile)
+                self._accumulate_tile(state, axes, ks, step, tile)
 
-    def _store_all(self, state: State, ks: Sequence[int], new: Callable[[State, int], Scalar]) -> None:
-        values = self.evaluate_all([new(state, k) for k in ks])
+    def _runs_along(self, tile: Axis, axes: tuple[Axis, ...], step: Step, ks: Sequence[int]) -> bool:
+        """Whether vectors along the tile read better than vectors along the state's axes."""
+        roots = [x for k in ks if isinstance(x := step.right[k], Scalar)]
+        order = self.contiguous_last([tile, *axes], [*roots, *step.mask])
+        return order[-1] is tile or not any(a.size % 4 == 0 for a in axes)
+
+    def _store_all(self, state: State, ks: Sequence[int], step: Step) -> None:
+        values = self.evaluate_all([step.new(state, k) for k in ks])
         if len(ks) > 1:
             values = [self.keep(v) for v in values]
         for k, value in zip(ks, values, strict=True):
             self.store(state[k], value)
 
-    def _accumulate_tile(
-        self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], new: Callable[[State, int], Scalar], tile: Axis
-    ) -> None:
+    def _accumulate_tile(self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis) -> None:
         sizes = register_tile(axes, len(ks))
         with ExitStack() as stack:
             subs = [stack.enter_context(self.refine(a, n)) for a, n in zip(axes, sizes, strict=True)]
@@ -193,10 +235,33 @@ class Updates(Values):
                     self.fill(held.local, subs, state[k].read)
                 registers[k] = held
             with self.refine(tile), self.points(subs):
-                self._store_all(registers, ks, new)
+                self._store_all(registers, ks, step)
             for k in ks:
                 with self.inside():
                     self.fill(state[k].local, subs, registers[k].read)
+
+    def _accumulate_lanes(
+        self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis
+    ) -> None:
+        """For each point of the state: partial states in the lanes of a vector along the tile, then a tree."""
+        width = 8 if tile.size % 8 == 0 else 4
+        lane = Axis(Index(f"{tile.index.name}~lane", affine(width)), affine(0), width)
+        with ExitStack() as stack:
+            few = prod(a.size for a in axes) <= 8
+            for a in axes:
+                stack.enter_context(self.refine(a, 1, "unrolled" if few else "serial"))
+            stack.enter_context(self.inside(lane))
+            wide: State = {}
+            for k in ks:
+                wide[k] = self.slot(f"{state[k].local.buffer.name}_lanes", state[k].local.buffer.type, [lane])
+                self.fill(wide[k].local, [lane], step.identity(k))
+            with self.refine(tile, width) as part:
+                moved: State = {}
+                for k, slot in wide.items():
+                    moved[k] = self.slot_of(replace(slot.local, origins=(part.start,)), (part,))
+                with self.points([part]):
+                    self._store_all(moved, ks, step)
+            self._tree({k: replace(state[k], axes=()) for k in ks}, wide, lane, step)
 
     # -- lanes
 
@@ -211,31 +276,29 @@ class Updates(Values):
 
     def combine_lanes(self, group: Reduce | Scan, state: State, wide: State, lane: Axis) -> None:
         """A tree over the lanes, then the result into the state."""
-        width = lane.size
-        while width > 1:
-            half = width // 2 if width % 2 == 0 else 0
-            if not half:
-                break
-            part = Axis(Index(lane.index.name, affine(half)), affine(0), half)
-            self._combine_part(group, wide, lane, part, half)
-            width = half
-        for n in range(width):
-            point = Axis(lane.index, affine(n))
-            with self.inside(point):
-                right = {k: slot.read for k, slot in wide.items()}
-                self.accumulate(
-                    state, lambda at, k, r=right: self.combined(group, at, r, k), None, lambda k: group.monoid.identity[k], True, ()
-                )
+        monoid = group.monoid
+        step = Step(lambda at, with_, k: self.combined(group, at, with_, k), {}, [], lambda k: monoid.identity[k], True)
+        self._tree(state, wide, lane, step)
 
-    def _combine_part(self, group: Reduce | Scan, wide: State, lane: Axis, part: Axis, half: int) -> None:
-        with self.inside(part):
-            left: State = {}
-            right: dict[int, Scalar | Slot] = {}
-            for k, slot in wide.items():
-                change: dict[Index, Affine] = {lane.index: affine(part.index)}
-                left[k] = Slot(slot.local, (*slot.axes[:-1], part), slot.at(change))
-                right[k] = slot.at({lane.index: part.index + half})
-            self.accumulate(left, lambda at, k: self.combined(group, at, right, k), None, lambda k: group.monoid.identity[k], True, ())
+    def _tree(self, state: State, wide: State, lane: Axis, step: Step) -> None:
+        """Halves the lanes in memory down to eight, then combines those as one expression."""
+        width = lane.size
+        while width > 8 and width % 2 == 0:
+            width //= 2
+            part = Axis(Index(lane.index.name, affine(width)), affine(0), width)
+            with self.inside(part):
+                left: State = {}
+                right: dict[int, Scalar | Slot] = {}
+                for k, slot in wide.items():
+                    left[k] = Slot(slot.local, (*slot.axes[:-1], part), slot.at({lane.index: affine(part.index)}))
+                    right[k] = slot.at({lane.index: part.index + width})
+                self.accumulate(left, replace(step, right=right, mask=[]), None)
+        values = [{k: slot.at({lane.index: affine(n)}) for k, slot in wide.items()} for n in range(width)]
+        total: list[Mapping[int, Scalar | Slot]] = list(values)
+        while len(total) > 1:
+            pairs = [total[n : n + 2] for n in range(0, len(total), 2)]
+            total = [{k: step.combine(p[0], p[1], k) for k in wide} if len(p) > 1 else p[0] for p in pairs]
+        self.accumulate(state, replace(step, right=total[0], mask=[]), None)
 
     # -- cascades
 
@@ -246,7 +309,7 @@ class Updates(Values):
         new = self._new_head(group, head, tile, mask)
         old = {k: self.frozen(s) for k, s in head.items()}
         bodies: dict[int, Scalar] = {}
-        for k in following:
+        for k in _readers_first(following, lambda k: _mentioned(monoid, monoid.components[k].follow.rebase)):  # type: ignore[union-attr]
             follow = monoid.components[k].follow
             assert follow is not None
             to, start = (self._of_head(group, follow.statistic, s) for s in (new, old))
@@ -263,19 +326,20 @@ class Updates(Values):
             self.prepare([bodies[k], *mask], [*state[k].axes, *extra])
         for k in following:
             base = monoid.components[k].follow.base  # type: ignore[union-attr]
-            self._follow(state, k, base.combine[0], bodies[k], tile, mask)
+            self._follow(state, k, base, bodies[k], tile, mask)
         for k, slot in head.items():
             with self.inside():
                 self.fill(slot.local, slot.axes, new[k].read)
 
-    def _follow(self, state: State, k: int, combine: Scalar, body: Scalar, tile: Axis | None, mask: list[Scalar]) -> None:
-        def step(at: State, n: int) -> Scalar:
-            both = replace_state(
-                combine, lambda x: (at[n].read if x.side == "left" else body) if isinstance(x, StateRef) else None
+    def _follow(self, state: State, k: int, base: Monoid, body: Scalar, tile: Axis | None, mask: list[Scalar]) -> None:
+        def both(at: Mapping[int, Scalar | Slot], with_: Mapping[int, Scalar | Slot], n: int) -> Scalar:
+            left, right = (x.read if isinstance(x, Slot) else x for x in (at[n], with_[n]))
+            return replace_state(
+                base.combine[0], lambda x: (left if x.side == "left" else right) if isinstance(x, StateRef) else None
             )
-            return masked(mask, both, at[n].read)
 
-        self.accumulate({k: state[k]}, step, tile, lambda _: body, True, [body])
+        step = Step(both, {k: body}, mask, lambda _: base.identity[0], base.commutative)
+        self.accumulate({k: state[k]}, step, tile)
 
     def _new_head(self, group: Reduce | Scan, head: State, tile: Axis | None, mask: list[Scalar]) -> State:
         """The head after this step, in arrays of its own: the old one is still needed."""
@@ -315,6 +379,48 @@ class Updates(Values):
             return names.get(x.component) if isinstance(x, StateRef) else None
 
         return replace_state(follow.rebase, of)
+
+
+def coupled(monoid: Monoid, k: int) -> frozenset[int]:
+    """The components without axes that component k reads or is read by, directly or through others; itself included."""
+    plain = [n for n, c in enumerate(monoid.components) if not c.axes]
+    found = {k}
+    while True:
+        more = {n for n in plain if any(n in monoid.needs(f) or f in monoid.needs(n) for f in found)} | found
+        if more == found:
+            return frozenset(found)
+        found = more
+
+
+def _mentioned(monoid: Monoid, s: Scalar) -> set[int]:
+    """The components that an expression over a state mentions."""
+    return {monoid.position(x.component) for x in walk(s) if isinstance(x, StateRef)}
+
+
+def _reads_left(new: Scalar, slot: Slot) -> bool:
+    """Whether an update reads the array of another component."""
+    own = {x.source for x in walk(slot.read) if isinstance(x, Read)}
+    return any(isinstance(x, Read) and x.source in own for x in walk(new))
+
+
+def _readers_first(items: Sequence[T], reads: Callable[[T], Iterable[T]]) -> list[T]:
+    """`items` so ordered that each is updated before what it reads: it must see the old value.
+
+    Raises CodegenError when two read each other.
+    """
+    ordered: list[T] = []
+    pending = list(items)
+    while pending:
+        free_ = [i for i in pending if not any(i in set(reads(o)) for o in pending if o != i)]
+        if not free_:
+            raise CodegenError(
+                "two parts of a state need each other's old value and have different axes",
+                where="the update of a fold",
+                mend="report this with the graph",
+            )
+        ordered += free_
+        pending = [i for i in pending if i not in free_]
+    return ordered
 
 
 def masked(mask: Sequence[Scalar], new: Scalar, old: Scalar) -> Scalar:
