@@ -207,9 +207,9 @@ def _restricted(k: Candidate, wanted: set[ClassId]) -> Candidate:
 
 
 def _solver() -> pulp.LpSolver:
-    """HiGHS in this process where its wheel is installed, else the CBC that comes with PuLP."""
-    highs = pulp.HiGHS(msg=False)
-    return highs if highs.available() else pulp.PULP_CBC_CMD(msg=False)
+    """The CBC that comes with PuLP; HiGHS where a platform has none (its library prints a banner that nothing silences)."""
+    cbc = pulp.PULP_CBC_CMD(msg=False)
+    return cbc if cbc.available() else pulp.HiGHS(msg=False)
 
 
 def _ordered(chosen: list[Candidate]) -> list[Candidate]:

@@ -1,7 +1,7 @@
 """Compiled programs: kernels of a program built into one library, called on arrays.
 
-    compile_program(program, schedules) --lower, print, build--> CompiledProgram
-    compiled({"A": a, "B": b}) -> {"C": c}
+compile_program(program, schedules) --lower, print, build--> CompiledProgram
+compiled({"A": a, "B": b}) -> {"C": c}
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,10 +27,12 @@ from tang_egg.errors import BindError, InputError, TargetError
 from tang_egg.ir import Graph, Input, Read, Reduce, Scan, Tensor, children, sources
 from tang_egg.program import KernelPlan, Program
 from tang_egg.schedule import Schedule
+from tang_egg.windows import replace_sources
 
 NUMPY = {
     "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool",
-    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8",
+    "u16": "uint16", "u32": "uint32", "u64": "uint64",
 }  # fmt: skip
 """The NumPy type of the array that holds an element type. bf16 travels as its bits (or as ml_dtypes.bfloat16)."""
 
@@ -201,7 +203,7 @@ def as_array(i: Input, arrays: Mapping[str, Any]) -> np.ndarray[Any, Any]:
             where="a call of a compiled program",
             mend=f"convert it: array.astype('{NUMPY[i.dtype]}')",
         )
-    return np.ascontiguousarray(a).reshape(a.shape)
+    return a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape)
 
 
 def _bits_of_bf16(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -215,13 +217,15 @@ def _bits_of_bf16(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def bind_dims(graph: Graph, arrays: Mapping[Input, np.ndarray[Any, Any]], given: Mapping[str, int]) -> dict[str, int]:
-    """Values of the symbolic dims: those given, then those that the arrays' shapes show. Raises BindError if one lacks."""
+    """Values of the symbolic dims: those given, then those that the shapes show. Raises BindError if one lacks."""
     values = {n: int(v) for n, v in given.items()}
     dims = graph.dims()
     for i, a in arrays.items():
         if a.ndim != len(i.shape):
             raise InputError(
-                f"input '{i.name}' has {a.ndim} axes, not {len(i.shape)}", where=f"graph '{graph.name}'", mend="reshape it"
+                f"input '{i.name}' has {a.ndim} axes, not {len(i.shape)}",
+                where=f"graph '{graph.name}'",
+                mend="reshape it",
             )
         for form, size in zip(i.shape, a.shape, strict=True):
             dim = next(iter(form.dims())) if len(form.terms) == 1 and len(form.dims()) == 1 else None
@@ -252,7 +256,9 @@ def in_place(program: Program, t: Tensor) -> bool:
         if not seen:
             continue
         for u in plan.outputs:
-            if any(isinstance(s, Input) and s.name == t.into for s in sources(u.body)) and not (u is t and _pointwise(t)):
+            if any(isinstance(s, Input) and s.name == t.into for s in sources(u.body)) and not (
+                u is t and _pointwise(t)
+            ):
                 return False
     return seen
 
@@ -286,13 +292,34 @@ def compile_program(
     for t in program.graph.outputs:
         if t not in program.tensors:
             plans.append(KernelPlan(f"copy_{t.name}", (t,)))
-    built = tuple(_build_kernel(n, p, (schedules or {}).get(p.name)) for n, p in enumerate(plans))
+    built = _build_kernels(plans, schedules or {})
     source = program_source(built)
     library = toolchain.build(source)
     entry = library.tang_run
     entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     entry.restype = None
     return CompiledProgram(program, built, source, library, entry)
+
+
+def _build_kernels(plans: Sequence[KernelPlan], schedules: Mapping[str, Schedule]) -> tuple[Built, ...]:
+    """Every plan lowered; plans that differ only in the names of their buffers share one kernel."""
+    made: dict[object, Built] = {}
+    built: list[Built] = []
+    for n, plan in enumerate(plans):
+        key = (_nameless(plan.outputs), schedules.get(plan.name))
+        twin = made.get(key)
+        if twin is None:
+            twin = made[key] = _build_kernel(n, plan, schedules.get(plan.name))
+        built.append(Built(plan, twin.schedule, twin.kernel, kernel_sources(plan.outputs)))
+    return tuple(built)
+
+
+def _nameless(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The tensors of a kernel with buffers named by their place in its argument list."""
+    places = {s: Input(f"x{n}", s.shape, s.dtype) for n, s in enumerate(kernel_sources(outputs))}
+    return tuple(
+        Tensor(f"t{n}", t.axes, replace_sources(t.body, places.__getitem__), t.dtype) for n, t in enumerate(outputs)
+    )
 
 
 def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
@@ -307,9 +334,12 @@ def program_source(kernels: tuple[Built, ...]) -> str:
     parts = [prelude()]
     calls: list[str] = []
     buffers = dims = 0
+    names: dict[int, str] = {}
     for b in kernels:
-        parts.append(print_kernel(b.kernel, C))
-        name = parts[-1].partition("void ")[2].partition("(")[0]
+        if id(b.kernel) not in names:
+            parts.append(print_kernel(b.kernel, C))
+            names[id(b.kernel)] = parts[-1].partition("void ")[2].partition("(")[0]
+        name = names[id(b.kernel)]
         calls.append(f"    {name}(buffers + {buffers}, dims + {dims}, scratch);")
         buffers += len(b.sources)
         dims += len(b.kernel.dims)
