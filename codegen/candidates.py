@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tang_egg.affine import Affine, Index
-from tang_egg.ir import Reduce, Scan, Scalar, Read, Tensor, free, walk
+from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import PLAIN, FoldPlan, Schedule
 
 HELD = 1024
@@ -105,7 +105,9 @@ def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
         last = f.indices[-1]
         fold.append((last.name, FoldPlan("stream", _fits(last, 32, 16, 8))))
         inner = [s for s in _inner(f) if not s.monoid.followers]
-        heads = [Reduce(f.monoid, f.indices, f.where, f.body, k) for k in range(len(f.body)) if k not in f.monoid.followers]
+        heads = [
+            Reduce(f.monoid, f.indices, f.where, f.body, k) for k in range(len(f.body)) if k not in f.monoid.followers
+        ]
         lack = inner or (heads if f.monoid.followers else [])
         for i in shape.common:
             if lack and i in _needs(f) and all(i not in free(s) for s in lack):
@@ -119,7 +121,7 @@ def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
     tile = [(i.name, 0) for i in shape.common if i in held and i.size.value and i.size.value <= HELD]
     row = next((i for i in reversed(shape.common) if i in rows and i not in held), None)
     if row is not None:
-        tile.append((row.name, _fits(row, 8, 4) if len(tile) or stage else _rows(row)))
+        tile.append((row.name, _fits(row, 16, 8, 4) if len(tile) or stage else _rows(row)))
     tile = [(n, size) for n, size in tile if size != 1]
     plans = tuple((n, p) for n, p in dict(fold).items() if p.size > 1)
     return Schedule("stream", tile=tuple(tile), fold=plans, stage=tuple(dict.fromkeys(stage)))
@@ -213,6 +215,3 @@ def _parallel(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
         if tiles > most:
             best, most = name, tiles
     return replace(schedule, parallel=(best,)) if best else schedule
-
-
-__all__ = ["Scalar", "schedules"]

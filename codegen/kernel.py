@@ -19,9 +19,9 @@
                 | Lane(vector, n, type)                  one lane of a vector
     type      ::= element type of tang_egg.ops, or one with lanes: f32x8. A vector of bool is a mask: m32x8.
 
-A buffer is one-dimensional; addresses are flattened when lowering. `global` buffers come from the caller, `local` arrays
-have constant sizes, `scratch` arrays are slices of a per-thread workspace of the caller's. Loops of kind `vector` and
-`unrolled` have constant bounds. A `parallel` loop carries nothing from one iteration to the next.
+A buffer is one-dimensional; addresses are flattened when lowering. `global` buffers come from the caller, `local`
+arrays have constant sizes, `scratch` arrays are slices of a per-thread workspace of the caller's. Loops of kind
+`vector` and `unrolled` have constant bounds. A `parallel` loop carries nothing from one iteration to the next.
 """
 
 from __future__ import annotations

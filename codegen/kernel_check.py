@@ -1,9 +1,9 @@
 """Checks a kernel between stages: what is used is in scope, types agree, and parallel loops carry nothing.
 
-Rules: every variable, dim and array is defined before use and once per scope; buffers of role "input" and "temporary" are
-never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector` and `unrolled` loops
-have constant bounds; in a parallel loop a store goes to an array of the loop itself, or to an address that moves with the
-loop's variable; a local array is stored to somewhere before it is loaded.
+Rules: every variable, dim and array is defined before use and once per scope; buffers of role "input" and "temporary"
+are never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector` and `unrolled`
+loops have constant bounds; in a parallel loop a store goes to an array of the loop itself, or to an address that moves
+with the loop's variable; a local array is stored to somewhere before it is loaded.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class _Check:
 
     def fail(self, what: str, where: object) -> None:
         raise CodegenError(
-            what, where=f"kernel '{self.kernel.name}': {where}", mend="report this with the kernel's tensors and schedule"
+            what,
+            where=f"kernel '{self.kernel.name}': {where}",
+            mend="report this with the kernel's tensors and schedule",
         )
 
     def block(self, body: tuple[Stmt, ...]) -> None:

@@ -11,7 +11,24 @@ from typing import Any
 import numpy as np
 
 from tang_egg import ops
-from tang_egg.codegen.kernel import Assign, Buffer, Call, Declare, Expr, Form, If, Kernel, Let, Literal, Load, Loop, Select, Stmt, Store, Var
+from tang_egg.codegen.kernel import (
+    Assign,
+    Buffer,
+    Call,
+    Declare,
+    Expr,
+    Form,
+    If,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Select,
+    Stmt,
+    Store,
+    Var,
+)
 from tang_egg.errors import CodegenError
 
 _FLOAT: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.float32}

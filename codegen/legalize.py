@@ -29,9 +29,10 @@ from tang_egg.codegen.kernel import (
 RESERVED = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof "
-    "buffers dims scratch scratch_base scratch_size main abs div index exp log sin cos tan tanh erf sqrt floor fabs gamma "
-    "j0 j1 jn y0 y1 yn NAN INFINITY I half bfloat16 kernel device thread group this template class new delete "
-    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t signal time read write stdin stdout errno".split()
+    "buffers dims scratch scratch_base scratch_size main abs div index exp log sin cos tan tanh erf sqrt floor fabs "
+    "gamma j0 j1 jn y0 y1 yn NAN INFINITY I half bfloat16 kernel device thread group this template class new delete "
+    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t signal time read write stdin stdout "
+    "errno".split()
 )
 """Words that no dialect lets a variable have."""
 
@@ -41,7 +42,12 @@ def identifier(name: str, taken: set[str]) -> str:
     text = re.sub(r"\W", "_", name, flags=re.ASCII)
     if not text or not (text[0].isalpha() or text[0] == "_"):
         text = f"v{text}"
-    if text in RESERVED or keyword.iskeyword(text) or text.startswith(("te_", "__")) or re.fullmatch(r"[fiumb]\d+x\d+", text):
+    if (
+        text in RESERVED
+        or keyword.iskeyword(text)
+        or text.startswith(("te_", "__"))
+        or re.fullmatch(r"[fiumb]\d+x\d+", text)
+    ):
         text = f"v_{text.lstrip('_')}"
     unique, n = text, 1
     while unique in taken:
@@ -54,7 +60,7 @@ def legal_names(kernel: Kernel) -> Kernel:
     """Buffers, dims and variables under names that every dialect accepts."""
     taken: set[str] = set()
     names: dict[str, str] = {}
-    declared = [s for s in statements(kernel.body)]
+    declared = list(statements(kernel.body))
     wanted = [b.name for b in kernel.buffers] + list(kernel.dims)
     wanted += [s.buffer.name for s in declared if isinstance(s, Declare)]
     wanted += [s.name for s in declared if isinstance(s, (Let, Assign))]

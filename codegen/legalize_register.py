@@ -20,6 +20,7 @@ from tang_egg.codegen.kernel import (
     If,
     Kernel,
     Lane,
+    Let,
     Load,
     Loop,
     Stmt,
@@ -97,9 +98,7 @@ def _cut(stores: set[tuple[int, int]], loads: set[tuple[int, int]]) -> bool:
                 return False
             owner[n] = start
     whole = dict(stores)
-    return all(
-        (start in whole and whole[start] == width) or (width == 1 and start in owner) for start, width in loads
-    )
+    return all((start in whole and whole[start] == width) or (width == 1 and start in owner) for start, width in loads)
 
 
 def _statement(s: Stmt, pieces: Pieces) -> list[Stmt]:
@@ -123,7 +122,7 @@ def _statement(s: Stmt, pieces: Pieces) -> list[Stmt]:
         return [If(_expr(s.condition, pieces), then, otherwise)]
     if isinstance(s, Declare):
         return [s]
-    if hasattr(s, "value"):
+    if isinstance(s, (Let, Assign)):
         return [replace(s, value=_expr(s.value, pieces))]
     return [s]
 

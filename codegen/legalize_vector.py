@@ -3,7 +3,7 @@
     unrolled i in 0..4: S        ->  S[i := 0]; S[i := 1]; ...
     vector v in 0..16: S         ->  S on lanes 0..7; S on lanes 8..15      (a loop by 8 where there are many)
 
-A loop that cannot become vectors (an operation without a vector spelling, a store that is not contiguous under a branch)
+A loop that cannot become vectors (an operation without a vector spelling, a branch that differs between lanes)
 stays a plain loop. A branch of a select that reads where only the branch may read is never made unconditional.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import count
 
 from tang_egg import ops
-from tang_egg.affine import Affine, Dim, affine
+from tang_egg.affine import Affine, AffineLike, Dim, Index, affine
 from tang_egg.codegen.kernel import (
     Build,
     Call,
@@ -33,7 +33,6 @@ from tang_egg.codegen.kernel import (
     Store,
     Var,
     element,
-    expressions,
     lanes,
     number,
     operands,
@@ -150,8 +149,12 @@ def replaced(e: Expr, var: str, value: Affine, names: dict[str, str], arrays: di
             return Form(value)
         return replace(e, name=names.get(e.name, e.name))
     if isinstance(e, Form):
-        swap = {d: value if d.name == var else affine(Dim(names[d.name])) for d in e.form.dims() if d.name == var or d.name in names}
-        return Form(e.form.substitute(dict(swap))) if swap else e
+        swap: dict[Dim | Index, AffineLike] = {
+            d: value if d.name == var else affine(Dim(names[d.name]))
+            for d in e.form.dims()
+            if d.name == var or d.name in names
+        }
+        return Form(e.form.substitute(swap)) if swap else e
     if isinstance(e, Literal):
         return e
     e = with_operands(e, tuple(replaced(x, var, value, names, arrays) for x in operands(e)))
@@ -233,7 +236,7 @@ class _Lanes:
         return False
 
     def form(self, form: Affine, lane: int) -> Affine:
-        swap: dict[Dim, Affine] = {}
+        swap: dict[Dim | Index, AffineLike] = {}
         for d in form.dims():
             if d.name == self.var:
                 swap[d] = self.base + lane
@@ -243,7 +246,7 @@ class _Lanes:
                 if lanes(known.type) > 1:
                     raise Unsupported
                 swap[d] = affine(Dim(known.name))
-        return form.substitute(dict(swap)) if swap else form
+        return form.substitute(swap) if swap else form
 
     def lane_index(self, e: Expr, lane: int) -> Expr:
         """A scalar expression as it is for one lane."""
@@ -338,7 +341,11 @@ class _Lanes:
             type = next(a.type for a in args if lanes(a.type) > 1)
             return Call(e.op, tuple(self.mask(a, type) for a in args), type)
         kind = e.args[0].type
-        fits = e.op in ARITHMETIC or (e.op in FLOATING and kind in ("f32", "f64")) or (e.op in BITWISE and kind in ops.INTEGERS)
+        fits = (
+            e.op in ARITHMETIC
+            or (e.op in FLOATING and kind in ("f32", "f64"))
+            or (e.op in BITWISE and kind in ops.INTEGERS)
+        )
         if not fits or kind == "bool":
             raise Unsupported
         args = [self.wide(a) for a in args]
@@ -360,12 +367,12 @@ class _Lanes:
         source, goal = e.args[0], e.type
         if isinstance(source, Load) and source.type in ("f16", "bf16") and goal == "f32":
             stride = self.stride(source.index)
-            if self.guarded and not source.safe or stride is None or stride.value != 1 or self.width != 8:
+            if (self.guarded and not source.safe) or stride is None or stride.value != 1 or self.width != 8:
                 raise Unsupported
             load = replace(source, index=self.lane_index(source.index, 0), type=vector(source.type, self.width))
             return Call("cast", (load,), self.vector_type("f32"))
         simple = goal in ("f32", "f64") and source.type in ("i8", "u8", "i16", "u16", "i32", "f32", "f64")
-        if not (simple or goal in ops.INTEGERS and source.type in ops.INTEGERS):
+        if not (simple or (goal in ops.INTEGERS and source.type in ops.INTEGERS)):
             raise Unsupported
         return Call("cast", (self.wide(self.expr(source)),), self.vector_type(goal))
 
@@ -383,6 +390,3 @@ def _lane_type(type: str) -> str:
 def _constant(e: Expr) -> int:
     assert isinstance(e, Form) and e.form.value is not None, "the bounds of an unrolled loop are constant"
     return e.form.value
-
-
-__all__ = ["Unsupported", "expressions", "to_vectors"]

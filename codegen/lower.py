@@ -9,6 +9,7 @@ Everything else follows from the body: folds (lower_fold), their steps (lower_up
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import ExitStack
 
 from tang_egg.affine import Affine, Index, affine, dims_of
@@ -19,6 +20,10 @@ from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
 from tang_egg.schedule import PLAIN, Schedule
+from tang_egg.text import print_scalar
+
+NOTED = 200
+"""Nodes of a body, shared ones counted at each use, up to which it is printed above its kernel."""
 
 
 def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN) -> Kernel:
@@ -64,7 +69,8 @@ class _Lowering(Scans):
         with self.inside(*(Axis(i, affine(0), i.size.value or 1) for i in whole)):
             self._grid([i for i in order if i not in whole])
         buffers = (*self.buffers.values(), *self.written.values())
-        return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch))
+        note = _note(self.outputs, self.schedule)
+        return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch), note)
 
     def _held(self, i: Index) -> bool:
         return self.schedule.tile_of(i.name) == 0 and bool(i.size.value) and i not in self.scanned
@@ -87,7 +93,9 @@ class _Lowering(Scans):
         full = number(0)
         if size > 1 and i not in self.scanned and (extent is None or extent >= size):
             span = Call("idiv", (Form(i.size), number(size)), "i64")
-            full_count = number(extent // size * size) if extent is not None else Call("mul", (span, number(size)), "i64")
+            full_count = (
+                number(extent // size * size) if extent is not None else Call("mul", (span, number(size)), "i64")
+            )
             stop = self._name_bound(f"{i.name}_full", full_count)
             with self.loop(i, number(0), stop, size, kind, size, work):
                 inner()
@@ -114,6 +122,18 @@ class _Lowering(Scans):
                 value = Call("cast", (value,), buffer.type)
             address = self.address(t.shape, tuple(affine(i) for i in t.axes))
             self.scope.out.append(Store(buffer, address, value))
+
+
+def _note(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, ...]:
+    """The mathematics of a kernel and its schedule, for the comment above it; long bodies are left out."""
+    sizes: dict[Scalar, int] = {}
+    for s in walk(*(t.body for t in outputs)):
+        sizes[s] = 1 + sum(sizes[c] for c in children(s))
+    lines: list[str] = []
+    for t in outputs:
+        text = " ".join(print_scalar(t.body).split()) if sizes[t.body] <= NOTED else "..."
+        lines += textwrap.wrap(f"{t.name}[{', '.join(i.name for i in t.axes)}] = {text}", 110, subsequent_indent="    ")
+    return (*lines, f"schedule: {schedule}")
 
 
 def _size(shape: tuple[Affine, ...]) -> Affine:

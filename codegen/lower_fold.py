@@ -10,16 +10,16 @@ The components of one fold share the loop. A component's own axes (matrices of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 from tang_egg.affine import Affine, Index, Inequality, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Let, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known
-from tang_egg.codegen.lower_update import State, Updates
+from tang_egg.codegen.lower_update import State, Updates, register_tile
 from tang_egg.errors import CodegenError
-from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Test, free, walk
+from tang_egg.ir import Read, Reduce, Scalar, Scan, Test, free, walk
 from tang_egg.schedule import FoldPlan
 
 
@@ -82,12 +82,35 @@ class Folds(Updates):
         self._stage(group)
         own = self.unbound_own_axes(group, parts)
         target = self.scope
+        conditions = [Test(c) for c in group.where.affine] + list(group.where.data)
+        conditions += [g for g in guards if g not in conditions]
         with self.inside(*own):
-            state = self.declare_state(group, parts)
-            conditions = [Test(c) for c in group.where.affine] + list(group.where.data)
-            conditions += [g for g in guards if g not in conditions]
-            self._loops(group, state, list(group.indices), conditions)
+            axes = self.contiguous_last(self.component_axes(group, parts[0]), group.body)
+            if len(parts) == 1 and not own and axes and self._flat(group):
+                state = self._by_register_tiles(group, parts[0], axes, conditions)
+            else:
+                state = self.declare_state(group, parts)
+                self._loops(group, state, list(group.indices), conditions)
             self.publish(group, state, target)
+
+    def _flat(self, group: Reduce) -> bool:
+        """Whether the body is elementwise: nothing below depends on the folded indices through another fold."""
+        inner = (s for b in (*group.body, *group.where.data) for s in walk(b) if isinstance(s, (Reduce, Scan)))
+        folded = set(group.indices)
+        return not group.monoid.followers and not any(isinstance(s, Scan) or free(s) & folded for s in inner)
+
+    def _by_register_tiles(self, group: Reduce, part: int, axes: list[Axis], conditions: list[Scalar]) -> State:
+        """The fold for one sub-block of its axes after the other, each in registers, copied out when it is finished."""
+        kind = group.monoid.components[part].type
+        full = self.slot("acc", self.real if kind == "real" else kind, axes, False)
+        with ExitStack() as stack:
+            sizes = register_tile(axes, 1)
+            subs = [stack.enter_context(self.refine(a, n)) for a, n in zip(axes, sizes, strict=True)]
+            state = self.declare_state(group, [part])
+            self._loops(group, state, list(group.indices), conditions)
+            with self.inside():
+                self.fill(full.local, subs, self.frozen(state[part]).read)
+        return {part: full}
 
     def _stage(self, group: Reduce) -> None:
         """Copies staged operands into arrays in which the folded indices come first and the block is contiguous."""
@@ -169,7 +192,12 @@ class Folds(Updates):
         else:
             with self.loop(index, low, full, plan.size, size=plan.size) as axis:
                 self._tile(group, state, axis, kept)
-        if not (isinstance(high, Form) and high.form.value is not None and low == number(0) and high.form.value % plan.size == 0):
+        if not (
+            isinstance(high, Form)
+            and high.form.value is not None
+            and low == number(0)
+            and high.form.value % plan.size == 0
+        ):
             with self.loop(index, full, high):
                 self._loops(group, state, rest, kept)
 
@@ -212,7 +240,7 @@ class Folds(Updates):
         return self._name_bound(f"{index.name}_lo", low), self._name_bound(f"{index.name}_hi", high), kept
 
     def _limit(self, index: Index, later: list[Index], c: Inequality) -> tuple[int, Affine, bool] | None:
-        """index >= bound (side 1) or index < bound (side -1) that follows from a condition, and whether it is all of it."""
+        """index >= bound (side 1) or index < bound (side -1), as a condition implies, and whether that is all of it."""
         factor = c.form.coefficient(index).value
         if factor not in (1, -1) or any(i in later for i in c.form.indices()):
             return None
@@ -276,19 +304,8 @@ def _extreme(op: str, forms: list[Affine]) -> Expr:
     """The largest or smallest of some forms, constants folded."""
     fixed = [f.value for f in forms if f.value is not None]
     others = list(dict.fromkeys(f for f in forms if f.value is None))
-    if op == "max" and fixed:
-        others = [f for f in others]
     result: Expr | None = number(max(fixed) if op == "max" else min(fixed)) if fixed else None
     for f in others:
         result = Form(f) if result is None else Call(op, (result, Form(f)), "i64")
     assert result is not None
     return result
-
-
-@contextmanager
-def nothing() -> Iterator[None]:
-    """A context that does nothing."""
-    yield
-
-
-__all__ = ["Apply", "Folds", "group_of", "nothing", "part_of"]

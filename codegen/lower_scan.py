@@ -1,7 +1,7 @@
 """Scans: a state that is carried from one iteration of an enclosing loop to the next.
 
-The state lives in the scope around the loop over the scan's index; where a scan is first read, that loop's body gets the
-update. Other indices of the scan that are bound further in are held whole in the state.
+The state lives in the scope around the loop over the scan's index; where a scan is first read, that loop's body gets
+the update. Other indices of the scan that are bound further in are held whole in the state.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tang_egg.affine import affine
 from tang_egg.codegen.lower_fold import Folds, part_of
 from tang_egg.codegen.lower_scope import Axis, Known, Scope
 from tang_egg.codegen.lower_update import State
-from tang_egg.ir import Read, Scan, Scalar, free
+from tang_egg.ir import Read, Scalar, Scan, free
 
 
 class Scans(Folds):
@@ -69,7 +69,10 @@ class Scans(Folds):
         hidden = {a.index for a in inner}
         with self.inside(*inner):
             state = self.declare_state(s, parts)
-            kept = {k: self.slot(f"{x.local.buffer.name}_all", x.local.buffer.type, (*x.axes, axis)) for k, x in state.items()}
+            kept = {
+                k: self.slot(f"{x.local.buffer.name}_all", x.local.buffer.type, (*x.axes, axis))
+                for k, x in state.items()
+            }
             with self.refine(axis):
                 self.update(s, state, None, [])
                 for k, slot in state.items():

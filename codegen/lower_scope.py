@@ -1,6 +1,6 @@
 """Scopes of the block evaluation: which index is bound where, as one value or as a block, and what is already known.
 
-    axis  ::= Axis(index, start, size, root)   size 1: the index is `start`; else it is start ... start + size - 1 at once
+    axis  ::= Axis(index, start, size, root)   size 1: the index is `start`; else start ... start + size - 1 at once
     scope ::= axes bound by one loop, the statements of its body so far, and the values that are known in it
 
 An index is bound by a loop, then possibly *refined*: a block is cut into smaller blocks and at last into points. A
@@ -145,7 +145,9 @@ class Scopes:
 
     def blocks(self, indices: Iterable[Index]) -> list[Axis]:
         """The block axes among some indices, those bound first coming first."""
-        found = [(self.depth_of(i), n, a) for n, i in enumerate(self._ordered(indices)) if (a := self.bound(i)) and a.block]
+        found = [
+            (self.depth_of(i), n, a) for n, i in enumerate(self._ordered(indices)) if (a := self.bound(i)) and a.block
+        ]
         return [a for _, _, a in sorted(found, key=lambda t: t[:2])]
 
     def _ordered(self, indices: Iterable[Index]) -> list[Index]:

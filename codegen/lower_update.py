@@ -8,7 +8,8 @@
                head := new
 
 The carry is that of `monoid.cascade`. While the statistic of a state is `empty` its followers may hold NaN (they were
-computed from inf - inf); the carry to a statistic that means something drops them, and only an all-empty fold shows them.
+computed from inf - inf); the carry to a statistic that means something drops them, and only an all-empty
+fold shows them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, AffineLike, Atom, Index, affine
 from tang_egg.codegen.kernel import Expr, Form, Store
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.lower_value import Values
@@ -39,10 +40,10 @@ class Slot:
     axes: tuple[Axis, ...]
     read: Read
 
-    def at(self, change: Mapping[Index, Affine]) -> Read:
+    def at(self, change: Mapping[Atom, AffineLike]) -> Read:
         """The element at the point in force, some coordinates changed."""
         return Read(
-            self.read.source, tuple(c.substitute(dict(change)) for c in self.read.coordinates if isinstance(c, Affine))
+            self.read.source, tuple(c.substitute(change) for c in self.read.coordinates if isinstance(c, Affine))
         )
 
 
@@ -137,7 +138,7 @@ class Updates(Values):
                 return None
             n = monoid.position(x.component)
             own = monoid.components[n].axes
-            change = dict(zip(own, x.coordinates, strict=False)) if x.coordinates else {}
+            change: dict[Atom, AffineLike] = dict(zip(own, x.coordinates, strict=False)) if x.coordinates else {}
             side = left[n] if x.side == "left" else right[n]
             return side.at(change) if isinstance(side, Slot) else side
 
@@ -155,8 +156,11 @@ class Updates(Values):
                 self._fold_in(group, state, {k: group.body[k] for k in state}, tile, mask)
 
     def _needs_points(self, group: Reduce | Scan, state: State) -> bool:
-        """Whether points are folded one by one: a combine has folds of its own, components have axes of their own, or one
-        component needs the running value of another that lies on other block axes."""
+        """Whether points are folded one by one.
+
+        So it is when a combine has folds of its own, components have axes of their own, or one component needs the
+        running value of another that lies on other block axes.
+        """
         monoid = group.monoid
         for k, slot in state.items():
             if monoid.components[k].axes or any(isinstance(x, Reduce) for x in walk(monoid.combine[k])):
@@ -431,7 +435,7 @@ def masked(mask: Sequence[Scalar], new: Scalar, old: Scalar) -> Scalar:
 
 
 def register_tile(axes: Sequence[Axis], states: int) -> list[int]:
-    """Sizes of the sub-block of some axes whose state fits in registers; the last axis is the vector one if it can be."""
+    """Sizes of the sub-block of some axes whose state fits in registers; vectors run along the last axis."""
     sizes = [1] * len(axes)
     room = max(1, REGISTERS // states)
     if axes and axes[-1].size % 4 == 0:

@@ -1,8 +1,8 @@
 """Elementwise code: an expression at one point becomes kernel expressions, each placed as far out as its indices allow.
 
 `value` writes an expression at the point in force. What is used twice, or depends on fewer indices than the code around
-it, becomes a Let in the outermost scope where its indices are bound. What stands behind a guard (the branch of a select,
-a fold's domain) is moved out only when all its reads are in bounds everywhere.
+it, becomes a Let in the outermost scope where its indices are bound. What stands behind a guard (the branch of a
+select, a fold's domain) is moved out only when all its reads are in bounds everywhere.
 `prepare` computes ahead of a loop nest what the nest must not compute in place: folds, scans, and costly values that
 would be computed once per point of axes that they do not depend on.
 """
@@ -17,7 +17,22 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Let, Literal, Load, Select, Store, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes
-from tang_egg.ir import Apply, Const, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, type_of, walk
+from tang_egg.ir import (
+    Apply,
+    Const,
+    Input,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    Scan,
+    Tensor,
+    Test,
+    children,
+    free,
+    sources,
+    type_of,
+)
 from tang_egg.schedule import Schedule
 
 COSTLY = frozenset({"exp", "log", "tanh", "erf", "sin", "atan2", "sqrt", "recip"})
@@ -75,9 +90,8 @@ class Values(Scopes):
             inner = all(self.safe(c) for c in children(s))
             if inner and isinstance(s, Read) and s.source not in self.locals:
                 for c, size in zip(s.coordinates, s.source.shape, strict=True):
-                    inner = inner and (
-                        isinstance(c, Scalar) or never_below_zero(c) and never_below_zero(size - 1 - c)
-                    )
+                    if isinstance(c, Affine):
+                        inner = inner and never_below_zero(c) and never_below_zero(size - 1 - c)
             self._safe[s] = inner
         return self._safe[s]
 
@@ -212,7 +226,7 @@ class Values(Scopes):
 
     def _read(self, s: Read) -> Expr:
         if s.source in self.locals:
-            local = self.locals[s.source]  # type: ignore[index]
+            local = self.locals[s.source]
             return Load(local.buffer, Form(self.local_address(local, s)), local.buffer.type)
         buffer = self.buffers[s.source]
         load = Load(buffer, self.address(s.source.shape, s.coordinates), buffer.type, self.safe(s))
@@ -252,13 +266,10 @@ class Values(Scopes):
         score = {a.index: 0.0 for a in axes if a.size % 4 == 0}
         for i in score:
             score[i] = sum(1.5 for t in self.stored if t and t[-1] is i) - sum(0.5 for t in self.stored if i in t[:-1])
-        reads = dict.fromkeys(s for s in walk(*roots) if isinstance(s, Read))
-        for s in reads:
-            for n, c in enumerate(s.coordinates):
-                if isinstance(c, Affine):
-                    for i in c.indices() & score.keys():
-                        near = n == len(s.coordinates) - 1 and c.coefficient(i).value == 1
-                        score[i] += 2 if near else -1
+        for s in self._reads_in_place(roots):
+            for i, near in self._steps(s):
+                if i in score:
+                    score[i] += 2 if near else -1
         if not score:
             return list(axes)
         best = max(score, key=lambda i: (score[i], [a.index for a in axes].index(i)))
@@ -277,6 +288,34 @@ class Values(Scopes):
                     kind = "unrolled"
                 stack.enter_context(self.refine(axis, 1, kind))
             yield
+
+    def _reads_in_place(self, roots: Iterable[Scalar]) -> list[Read]:
+        """The reads that code for `roots` will make: what is known already is read from its array."""
+        found: dict[Read, None] = {}
+        seen: set[Scalar] = set()
+        stack = list(roots)
+        while stack:
+            s = stack.pop()
+            if s in seen:
+                continue
+            seen.add(s)
+            stored = self.known("arrays", s)
+            if isinstance(stored, Read):
+                found[stored] = None
+                continue
+            if isinstance(s, Read):
+                found[s] = None
+            stack.extend(children(s))
+        return list(found)
+
+    def _steps(self, s: Read) -> Iterator[tuple[Index, bool]]:
+        """The indices of a read, and whether it is contiguous along them."""
+        local = self.locals.get(s.source) if isinstance(s.source, Input) else None
+        for n, c in enumerate(s.coordinates):
+            if isinstance(c, Affine):
+                last = n == len(s.coordinates) - 1 if local is None else local.strides[n].value == 1
+                for i in c.indices():
+                    yield i, last and c.coefficient(i).value == 1
 
     def fill(self, local: Local, axes: Sequence[Axis], s: Scalar) -> None:
         """Stores `s` in a local array over some axes, for all their points."""
@@ -366,4 +405,3 @@ def _shallow(s: Scalar) -> Iterable[Scalar]:
         yield x
         if not isinstance(x, (Reduce, Scan)):
             stack.extend(children(x))
-

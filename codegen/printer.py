@@ -9,8 +9,8 @@ from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import (
     Assign,
     Barrier,
-    Build,
     Buffer,
+    Build,
     Call,
     Declare,
     Expr,
@@ -57,7 +57,6 @@ class Dialect:
     barrier: str
     signature: Callable[[Kernel], list[str]]
     comment: str = "// {0}"
-    reserved: frozenset[str] = frozenset()
     passes: tuple[Callable[[Kernel], Kernel], ...] = field(default=())
 
 

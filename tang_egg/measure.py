@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.program import Program
+from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.schedule import Schedule
 
 
@@ -71,7 +71,10 @@ class CpuMeasurer:
 
 
 def measure_calls(
-    calls: Sequence[Callable[[], object]], rounds: int = 15, seconds: float = 2.0, before: Callable[[], object] = lambda: None
+    calls: Sequence[Callable[[], object]],
+    rounds: int = 15,
+    seconds: float = 2.0,
+    before: Callable[[], object] = lambda: None,
 ) -> list[Timing]:
     """Times some calls in turn for at most `rounds` rounds or about `seconds` in all, at least three rounds."""
     for call in calls:

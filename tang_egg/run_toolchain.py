@@ -1,7 +1,8 @@
 """The C compiler: found, asked what it can do, run, and its results cached by content.
 
-Order: $TANG_CC, cc, gcc, clang, then the `ziglang` wheel. Flags of $TANG_CFLAGS come last. Built libraries live in the user's cache folder ($TANG_CACHE
-overrides it) under a hash of source, flags and compiler; entries are written to a temporary name and renamed under a lock.
+Order: $TANG_CC, cc, gcc, clang, then the `ziglang` wheel. Flags of $TANG_CFLAGS come last.
+Built libraries live in the user's cache folder ($TANG_CACHE overrides it) under a hash of source, flags and compiler;
+entries are written to a temporary name and renamed under a lock.
 """
 
 from __future__ import annotations
@@ -25,7 +26,17 @@ from platformdirs import user_cache_dir
 
 from tang_egg.errors import TargetError
 
-FLAGS = ("-O3", "-std=gnu11", "-shared", "-fPIC", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fwrapv", "-w")
+FLAGS = (
+    "-O3",
+    "-std=gnu11",
+    "-shared",
+    "-fPIC",
+    "-march=native",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fwrapv",
+    "-w",
+)
 # Not -fno-trapping-math: with it gcc 12 vectorises loops over byte masks wrongly.
 _MEND = "install gcc or clang, set TANG_CC, or `pip install ziglang`"
 
@@ -103,7 +114,7 @@ def _accepts(command: tuple[str, ...], flag: str) -> bool:
 
 
 def build(source: str) -> ctypes.CDLL:
-    """The shared library of a C source, from the cache or freshly compiled. Raises TargetError when it does not build."""
+    """The shared library of a C source, from the cache or freshly built. Raises TargetError when it does not build."""
     tool = compiler()
     key = hashlib.sha256("\0".join((source, *tool.command, tool.version, *tool.flags, _machine())).encode()).hexdigest()
     folder = cache_folder()
@@ -139,7 +150,9 @@ def _compile(tool: Compiler, source: str, entry: Path) -> None:
         if done.returncode != 0:
             said = " | ".join(line for line in done.stderr.splitlines()[:6] if line.strip())
             raise TargetError(
-                "a generated kernel does not compile", where=f"{' '.join(tool.command)}: {said}", mend=f"report the source; or {_MEND}"
+                "a generated kernel does not compile",
+                where=f"{' '.join(tool.command)}: {said}",
+                mend=f"report the source; or {_MEND}",
             )
         os.replace(library, entry)
 

@@ -1,15 +1,15 @@
 """How a kernel runs, never what it computes: one immutable record per kernel, printed as one line and read back.
 
-    schedule ::= shape {field=value}
-    shape    ::= point | split | stream | scan | tile
-    fields   ::= order=i,j        output indices, outermost loop first
-                 parallel=i       indices whose loops run on threads (a prefix of order)
-                 tile=i:4,c:*     block of an output index evaluated at once; * holds the whole axis
-                 fold=j:stream:64 how the folds over j run: serial | lanes:n | stream:n | blocks:n
-                 stage=B,K        inputs copied into local arrays in the order in which folds read them
-                 width=8          lanes of a vector
-                 chunk=64         points of a chunk of a scan
-    device   ::= grid=, block=, warp=, stages=, unit=, storage=, accumulate=
+schedule ::= shape {field=value}
+shape    ::= point | split | stream | scan | tile
+fields   ::= order=i,j        output indices, outermost loop first
+             parallel=i       indices whose loops run on threads (a prefix of order)
+             tile=i:4,c:*     block of an output index evaluated at once; * holds the whole axis
+             fold=j:stream:64 how the folds over j run: serial | lanes:n | stream:n | blocks:n
+             stage=B,K        inputs copied into local arrays in the order in which folds read them
+             width=8          lanes of a vector
+             chunk=64         points of a chunk of a scan
+device   ::= grid=, block=, warp=, stages=, unit=, storage=, accumulate=
 """
 
 from __future__ import annotations

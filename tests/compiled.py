@@ -51,7 +51,9 @@ def all_inline(graph: Graph) -> Program:
     return Program(Graph(graph.name, graph.inputs, outputs), tuple(KernelPlan(t.name, (t,)) for t in outputs))
 
 
-def random_inputs(graph: Graph, dims: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
+def random_inputs(
+    graph: Graph, dims: Mapping[str, int] | None = None, seed: int = 0
+) -> dict[str, np.ndarray[Any, Any]]:
     """Normal floats, coin-toss bools, and integers from 0 to 2."""
     source = np.random.default_rng(seed)
     arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -108,10 +110,17 @@ def follower(name: str, base: Monoid = SUM) -> Component:
     """A component that is scaled by exp(from - to) when the maximum moves."""
     m = StateRef("self", "m")
     shift = apply("exp", apply("add", Statistic("from"), apply("neg", Statistic("to"))))
-    return Component(name, "real", (), Follow(m, apply("mul", StateRef("self", name), shift), apply("eq", m, const(float("-inf"))), base))
+    return Component(
+        name,
+        "real",
+        (),
+        Follow(m, apply("mul", StateRef("self", name), shift), apply("eq", m, const(float("-inf"))), base),
+    )
 
 
-def weighted_graphs(heads: int, rows: int, keys: int, width: int, *, causal: bool = False, live: bool = False, bias: bool = False) -> tuple[Graph, Graph]:
+def weighted_graphs(
+    heads: int, rows: int, keys: int, width: int, *, causal: bool = False, live: bool = False, bias: bool = False
+) -> tuple[Graph, Graph]:
     """Σ_j exp(s - max s) V / Σ_j exp(s - max s), as one cascade and as written naively; s = Q·K (+ bias)."""
     h, i, j, d, c = index("h", heads), index("i", rows), index("j", keys), index("d", width), index("c", width)
     fh, fi, fj, fd, fc = map(affine, (h, i, j, d, c))

@@ -34,7 +34,11 @@ def _literal(value: float | int | bool, type: str) -> str:
             return ("-" if number < 0 else "") + ("INFINITY" if suffix else "(double)INFINITY")
         return f"{number!r}{suffix}" if number >= 0 and not str(number).startswith("-") else f"({number!r}{suffix})"
     if type in ("f16", "bf16"):
-        return f"te_to_{type}({float(value)!r}f)" if math.isfinite(float(value)) else f"te_to_{type}({_literal(value, 'f32')})"
+        return (
+            f"te_to_{type}({float(value)!r}f)"
+            if math.isfinite(float(value))
+            else f"te_to_{type}({_literal(value, 'f32')})"
+        )
     if type == "bool":
         return "1" if value else "0"
     if type == "i64":
@@ -65,7 +69,9 @@ def _declare(buffer: Buffer, size: str) -> str:
         return f"{_type(buffer.type)} {buffer.name};"
     kind = _TYPES[buffer.type]
     if buffer.space == "scratch":
-        return f"{kind} *restrict {buffer.name} = ({kind} *)(scratch + te_thread() * scratch_size + {buffer.name}_offset);"
+        return (
+            f"{kind} *restrict {buffer.name} = ({kind} *)(scratch + te_thread() * scratch_size + {buffer.name}_offset);"
+        )
     return f"{kind} {buffer.name}[{size}] __attribute__((aligned(64)));"
 
 
@@ -114,7 +120,11 @@ for _op in _MATHS:
     _OPS |= {f"{_op}:f32": f"{_op}f({{0}})", f"{_op}:f64": f"{_op}({{0}})", f"{_op}xn": f"te_{_op}_{{to}}({{0}})"}
 for _t in ("i8", "i16", "u8", "u16"):
     _c = _TYPES[_t]
-    _OPS |= {f"add:{_t}": f"(({_c})({{0}} + {{1}}))", f"mul:{_t}": f"(({_c})({{0}} * {{1}}))", f"neg:{_t}": f"(({_c})-{{0}})"}
+    _OPS |= {
+        f"add:{_t}": f"(({_c})({{0}} + {{1}}))",
+        f"mul:{_t}": f"(({_c})({{0}} * {{1}}))",
+        f"neg:{_t}": f"(({_c})-{{0}})",
+    }
 for _float in ("f16", "bf16"):
     _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
     _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
@@ -149,12 +159,6 @@ C = Dialect(
     },
     barrier="",
     signature=_signature,
-    reserved=frozenset(
-        "auto break case char const continue default do double else enum extern float for goto if inline int long "
-        "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-        "buffers dims scratch scratch_base scratch_size fabs exp log sin cos tan tanh erf sqrt floor gamma j0 j1 jn y0 y1 "
-        "yn main NAN INFINITY I abs div index asm typeof".split()
-    ),
     passes=(legal_names, to_vectors, to_registers),
 )
 

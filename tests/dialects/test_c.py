@@ -23,7 +23,9 @@ from tests.conftest import Golden
 def _rows() -> Graph:
     i, j = index("i", 100), index("j", 70)
     x = Input("x", (affine(100), affine(70)))
-    return Graph("rows", (x,), (Tensor("top", (i,), Reduce(MAX, (j,), EVERYWHERE, (Read(x, (affine(i), affine(j))),))),))
+    return Graph(
+        "rows", (x,), (Tensor("top", (i,), Reduce(MAX, (j,), EVERYWHERE, (Read(x, (affine(i), affine(j))),))),)
+    )
 
 
 def _recurrence() -> Graph:
@@ -37,7 +39,10 @@ GOLDEN: dict[str, tuple[Callable[[], Graph], str]] = {
     "product": (lambda: product_graph(64, 48, 64), "tile order=j,i parallel=j tile=i:4,j:16 stage=B"),
     "rows": (_rows, "split parallel=i fold=j:lanes:16"),
     "recurrence": (_recurrence, "scan tile=c:8"),
-    "cascade": (lambda: weighted_graphs(2, 16, 32, 8, causal=True)[0], "stream parallel=h tile=c:*,i:4 fold=j:stream:16 stage=K"),
+    "cascade": (
+        lambda: weighted_graphs(2, 16, 32, 8, causal=True)[0],
+        "stream parallel=h tile=c:*,i:4 fold=j:stream:16 stage=K",
+    ),
 }
 
 

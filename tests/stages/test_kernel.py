@@ -5,7 +5,21 @@ from __future__ import annotations
 import pytest
 
 from tang_egg.affine import Dim, affine
-from tang_egg.codegen.kernel import Buffer, Call, Declare, Form, Kernel, Let, Literal, Load, Loop, Stmt, Store, Var, number
+from tang_egg.codegen.kernel import (
+    Buffer,
+    Call,
+    Declare,
+    Form,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Stmt,
+    Store,
+    Var,
+    number,
+)
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.errors import CodegenError
 
@@ -24,11 +38,20 @@ def kernel(*body: Stmt) -> Kernel:
 
 
 GOOD = kernel(
-    Loop("i", number(0), at("n"), 1, "parallel", (Declare(ACC), Store(ACC, number(0), ONE), Store(OUT, at("i"), Load(ACC, number(0), "f32"))))
+    Loop(
+        "i",
+        number(0),
+        at("n"),
+        1,
+        "parallel",
+        (Declare(ACC), Store(ACC, number(0), ONE), Store(OUT, at("i"), Load(ACC, number(0), "f32"))),
+    )
 )
 BAD = {
     "a store to the input": kernel(Store(A, number(0), ONE)),
-    "store to one element of 'out'": kernel(Loop("i", number(0), number(8), 1, "parallel", (Store(OUT, number(0), ONE),))),
+    "store to one element of 'out'": kernel(
+        Loop("i", number(0), number(8), 1, "parallel", (Store(OUT, number(0), ONE),))
+    ),
     "read before anything is stored": kernel(Declare(ACC), Store(OUT, number(0), Load(ACC, number(1), "f32"))),
     "has no constant size": kernel(Declare(Buffer("w", "f32", "local", affine(Dim("n"))))),
     "element 9 of 'out', which has 8": kernel(Store(OUT, number(9), ONE)),

@@ -29,12 +29,22 @@ def meaning(kernel: Kernel, graph: Graph) -> np.ndarray:  # type: ignore[type-ar
     shape = tuple(n.value or 0 for n in tensor.shape)
     arrays[tensor.name] = np.full(int(np.prod(shape)), np.nan, np.float32)
     run_kernel(kernel, arrays, {})
-    np.testing.assert_allclose(arrays[tensor.name].reshape(shape), interpret(graph, data)[tensor.name], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        arrays[tensor.name].reshape(shape), interpret(graph, data)[tensor.name], rtol=1e-4, atol=1e-4
+    )
     return arrays[tensor.name]
 
 
 @pytest.mark.parametrize("layout", ["nn", "nt"])
-@pytest.mark.parametrize("schedule", ["point", "tile order=j,i tile=i:2,j:4 stage=B", "split tile=i:2,j:2 fold=k:lanes:4", "tile tile=i:3,j:* fold=k:stream:2"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "point",
+        "tile order=j,i tile=i:2,j:4 stage=B",
+        "split tile=i:2,j:2 fold=k:lanes:4",
+        "tile tile=i:3,j:* fold=k:stream:2",
+    ],
+)
 def test_products_mean_the_same_under_every_schedule(layout: str, schedule: str) -> None:
     graph = product_graph(5, 6, 9, layout)
     kernel = lower("k", graph.outputs, parse_schedule(schedule))
@@ -42,7 +52,9 @@ def test_products_mean_the_same_under_every_schedule(layout: str, schedule: str)
     meaning(kernel, graph)
 
 
-@pytest.mark.parametrize("schedule", ["point", "stream tile=c:*,i:2 fold=j:stream:4 stage=K", "stream tile=c:*,i:4 fold=j:stream:8"])
+@pytest.mark.parametrize(
+    "schedule", ["point", "stream tile=c:*,i:2 fold=j:stream:4 stage=K", "stream tile=c:*,i:4 fold=j:stream:8"]
+)
 def test_cascades_mean_the_same_under_every_schedule(schedule: str) -> None:
     graph, _ = weighted_graphs(1, 5, 9, 4, causal=True)
     meaning(lower("k", graph.outputs, parse_schedule(schedule)), graph)
@@ -64,7 +76,9 @@ def calls_inside(kernel: Kernel, op: str) -> list[frozenset[str]]:
 
     def visit(body, around: frozenset[str]) -> None:  # type: ignore[no-untyped-def]
         for s in body:
-            found.extend(around for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call) and x.op == op)
+            found.extend(
+                around for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call) and x.op == op
+            )
             if isinstance(s, Loop):
                 visit(s.body, around | {s.var.split("_")[0]})
 
@@ -90,7 +104,10 @@ def test_what_does_not_depend_on_a_loop_stands_outside_it() -> None:
 def test_folds_over_one_domain_share_one_loop() -> None:
     graph, _ = weighted_graphs(1, 8, 16, 8)
     kernel = lower("k", graph.outputs, parse_schedule("stream tile=c:*,i:4 fold=j:stream:8"))
-    assert len([s for s in statements(kernel.body) if isinstance(s, Loop) and s.var.split("_")[0] == "j" and s.step == 8]) == 1
+    assert (
+        len([s for s in statements(kernel.body) if isinstance(s, Loop) and s.var.split("_")[0] == "j" and s.step == 8])
+        == 1
+    )
 
 
 def test_causal_domains_limit_the_loop() -> None:
@@ -101,9 +118,19 @@ def test_causal_domains_limit_the_loop() -> None:
 
 
 def test_schedules_are_read_back() -> None:
-    schedule = Schedule("stream", ("h", "i"), ("h",), (("i", 4), ("c", 0)), (("j", FoldPlan("stream", 64)), ("d", FoldPlan())), ("K",), chunk=8)
+    schedule = Schedule(
+        "stream",
+        ("h", "i"),
+        ("h",),
+        (("i", 4), ("c", 0)),
+        (("j", FoldPlan("stream", 64)), ("d", FoldPlan())),
+        ("K",),
+        chunk=8,
+    )
     assert parse_schedule(print_schedule(schedule)) == schedule
-    assert print_schedule(schedule) == "stream order=h,i parallel=h tile=i:4,c:* fold=j:stream:64,d:serial stage=K chunk=8"
+    assert (
+        print_schedule(schedule) == "stream order=h,i parallel=h tile=i:4,c:* fold=j:stream:64,d:serial stage=K chunk=8"
+    )
 
 
 @pytest.mark.parametrize("text", ["spiral", "point tile=i", "point fold=j:sideways", "point colour=red"])

@@ -1,3 +1,5 @@
+// C[i, j] = sum[k](A[i, k] * B[k, j])
+// schedule: tile order=j,i parallel=j tile=i:4,j:16 stage=B
 void product(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict A = buffers[0];
     const float *restrict B = buffers[1];
@@ -19,24 +21,40 @@ void product(void **buffers, const int64_t *dims, char *scratch) {
             f32x8 acc_40;
             f32x8 acc_48;
             f32x8 acc_56;
-            acc_0 = te_splat_f32x8(0.0f);
-            acc_8 = te_splat_f32x8(0.0f);
-            acc_16 = te_splat_f32x8(0.0f);
-            acc_24 = te_splat_f32x8(0.0f);
-            acc_32 = te_splat_f32x8(0.0f);
-            acc_40 = te_splat_f32x8(0.0f);
-            acc_48 = te_splat_f32x8(0.0f);
-            acc_56 = te_splat_f32x8(0.0f);
+            f32x8 acc_1_0;
+            f32x8 acc_1_8;
+            f32x8 acc_1_16;
+            f32x8 acc_1_24;
+            f32x8 acc_1_32;
+            f32x8 acc_1_40;
+            f32x8 acc_1_48;
+            f32x8 acc_1_56;
+            acc_1_0 = te_splat_f32x8(0.0f);
+            acc_1_8 = te_splat_f32x8(0.0f);
+            acc_1_16 = te_splat_f32x8(0.0f);
+            acc_1_24 = te_splat_f32x8(0.0f);
+            acc_1_32 = te_splat_f32x8(0.0f);
+            acc_1_40 = te_splat_f32x8(0.0f);
+            acc_1_48 = te_splat_f32x8(0.0f);
+            acc_1_56 = te_splat_f32x8(0.0f);
             for (int64_t k_1 = 0; k_1 < 48; k_1++) {
-                acc_0 = (acc_0 + (te_splat_f32x8(A[48*i + k_1]) * te_load_f32x8(B_1 + 16*k_1)));
-                acc_8 = (acc_8 + (te_splat_f32x8(A[48*i + k_1]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
-                acc_16 = (acc_16 + (te_splat_f32x8(A[48*i + k_1 + 48]) * te_load_f32x8(B_1 + 16*k_1)));
-                acc_24 = (acc_24 + (te_splat_f32x8(A[48*i + k_1 + 48]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
-                acc_32 = (acc_32 + (te_splat_f32x8(A[48*i + k_1 + 96]) * te_load_f32x8(B_1 + 16*k_1)));
-                acc_40 = (acc_40 + (te_splat_f32x8(A[48*i + k_1 + 96]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
-                acc_48 = (acc_48 + (te_splat_f32x8(A[48*i + k_1 + 144]) * te_load_f32x8(B_1 + 16*k_1)));
-                acc_56 = (acc_56 + (te_splat_f32x8(A[48*i + k_1 + 144]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
+                acc_1_0 = (acc_1_0 + (te_splat_f32x8(A[48*i + k_1]) * te_load_f32x8(B_1 + 16*k_1)));
+                acc_1_8 = (acc_1_8 + (te_splat_f32x8(A[48*i + k_1]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
+                acc_1_16 = (acc_1_16 + (te_splat_f32x8(A[48*i + k_1 + 48]) * te_load_f32x8(B_1 + 16*k_1)));
+                acc_1_24 = (acc_1_24 + (te_splat_f32x8(A[48*i + k_1 + 48]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
+                acc_1_32 = (acc_1_32 + (te_splat_f32x8(A[48*i + k_1 + 96]) * te_load_f32x8(B_1 + 16*k_1)));
+                acc_1_40 = (acc_1_40 + (te_splat_f32x8(A[48*i + k_1 + 96]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
+                acc_1_48 = (acc_1_48 + (te_splat_f32x8(A[48*i + k_1 + 144]) * te_load_f32x8(B_1 + 16*k_1)));
+                acc_1_56 = (acc_1_56 + (te_splat_f32x8(A[48*i + k_1 + 144]) * te_load_f32x8(B_1 + (16*k_1 + 8))));
             }
+            acc_0 = acc_1_0;
+            acc_8 = acc_1_8;
+            acc_16 = acc_1_16;
+            acc_24 = acc_1_24;
+            acc_32 = acc_1_32;
+            acc_40 = acc_1_40;
+            acc_48 = acc_1_48;
+            acc_56 = acc_1_56;
             te_store_f32x8(C + (64*i + j), acc_0);
             te_store_f32x8(C + (64*i + j + 8), acc_8);
             te_store_f32x8(C + (64*i + j + 64), acc_16);

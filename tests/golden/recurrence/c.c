@@ -1,3 +1,5 @@
+// h[t, c] = affine.scan[t](a[t, c], b[t, c]).b
+// schedule: scan tile=c:8
 void recurrence(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict a = buffers[0];
     const float *restrict b = buffers[1];
