@@ -28,15 +28,14 @@ table.closure("fold.want_negated", given=("(want e j)", '(= e (Ap1 "neg" x))'), 
               proof="Demand.trivial")
 table.closure("fold.split_invariant", given=("(want b j)", "(= F (fv b))", "(set-not-contains F j)"),
               then=(f"(split b j b {_ONE})",), phase="hoist", proof="Fold.split_invariant")
-_OTHERS = (
-    "(Leaf k)", "(Gather k v)", '(Ap2 "add" x y)', '(Ap2 "max" x y)', '(Ap2 "min" x y)', "(Ap3 op x y z)",
-    "(Red m i w x)", "(Let k x)", "(Fold k p i w v)", "(Scn k p i q v)", "(Hole)", "(Delta)",
-)
-for _n, _other in enumerate(_OTHERS):
-    table.closure(f"fold.split_atom_{_n}", given=("(want b j)", f"(= b {_other})", "(= F (fv b))", "(set-contains F j)"),
-                  then=(f"(split b j {_ONE} b)",), phase="hoist", proof="Fold.split_atom")
-for _op in ("exp", "log", "recip", "sqrt", "sin", "tanh", "erf", "floor", "cast:real"):
-    table.closure(f"fold.split_{_op}", given=("(want b j)", f'(= b (Ap1 "{_op}" x))', "(= F (fv b))", "(set-contains F j)"),
+_ATOMS = {
+    "leaf": ("(= b (Leaf k))",), "gather": ("(= b (Gather k v))",), "view": ("(= b (Let k x))",),
+    "map": ("(= b (Ap1 op x))", '(!= op "neg")'), "map_two": ("(= b (Ap2 op x y))", '(!= op "mul")'),
+    "map_three": ("(= b (Ap3 op x y z))",), "fold": ("(= b (Red m i w x))",), "product": ("(= b (Fold k p i w v))",),
+    "scan": ("(= b (Scn k p i q v))",),
+}
+for _kind, _is in _ATOMS.items():
+    table.closure(f"fold.atom_{_kind}", given=("(want b j)", *_is, "(= F (fv b))", "(set-contains F j)"),
                   then=(f"(split b j {_ONE} b)",), phase="hoist", proof="Fold.split_atom")
 table.closure("fold.split_product", given=("(want e j)", '(= e (Ap2 "mul" x y))', "(split x j f u)", "(split y j g v)",
                                            "(= F (fv e))", "(set-contains F j)"),
@@ -66,7 +65,7 @@ table.law(
     holds="ieee", rounding="reassociates", proof="Fold.count",
 )
 
-# Kept in the table, proved and tried, but not run by default: a schedule splits and interchanges folds without a rewrite
+# Kept in the table and tried, but not run by default: a schedule splits and interchanges folds without a rewrite
 # (the monoid's properties are its licence), and linearity may cancel.
 table.law("fold.interchange", sum_(i, TRUE, sum_(j, TRUE, x)), sum_(j, TRUE, sum_(i, TRUE, x)),
           when=differ(i, j), holds="finite", rounding="reassociates", proof="Fold.interchange", phase="on_demand")
