@@ -26,7 +26,8 @@ H, D, ONE_, ZERO_ = HOLE.egg(), DELTA.egg(), ONE.egg(), ZERO.egg()
 H_FREE = ("(= H_f (fv f))", '(set-not-contains H_f "%h")')
 
 table.relation("seek", "Sc", "String", proposition="a demand: look here for statistics of the index; claims nothing")
-table.relation("statistic", "Sc", "String", proposition="the 1st contains a fold over the index and does not depend on it")
+table.relation("statistic", "Sc", "String",
+               proposition="the 1st contains a fold over the index and does not depend on it")
 table.relation("abstracts", "Sc", "String", "Sc", "Sc", proposition="1st = 4th[h := 3rd], a statistic of the index")
 table.relation("moving", "Sc", proposition="a demand: find how this moves when h shifts; claims nothing")
 table.relation("scales", "Sc", "Sc", proposition="1st[h + δ] = 2nd · 1st")
@@ -44,9 +45,11 @@ table.closure("cascade.statistic", given=("(seek e j)", "(= F (fv e))", "(set-no
               then=("(statistic e j)", f"(abstracts e j e {H})"), phase="walk", proof="Cascade.abstract_hole")
 table.closure("cascade.abstract_one", given=("(seek e j)", "(= e (Ap1 op x))", "(abstracts x j m f)"),
               then=("(abstracts e j m (Ap1 op f))",), phase="walk", proof="Cascade.abstract_map")
-table.closure("cascade.abstract_left", given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts x j m f)", "(clean y j)"),
+table.closure("cascade.abstract_left",
+              given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts x j m f)", "(clean y j)"),
               then=("(abstracts e j m (Ap2 op f y))",), phase="walk", proof="Cascade.abstract_map")
-table.closure("cascade.abstract_right", given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts y j m f)", "(clean x j)"),
+table.closure("cascade.abstract_right",
+              given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts y j m f)", "(clean x j)"),
               then=("(abstracts e j m (Ap2 op x f))",), phase="walk", proof="Cascade.abstract_map")
 table.closure("cascade.abstract_both",
               given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts x j m f)", "(abstracts y j m g)"),
@@ -87,7 +90,8 @@ table.closure("cascade.scales_exp", given=("(moving f)", '(= f (Ap1 "exp" x))', 
               then=('(scales f (Ap1 "exp" c))',), phase="carry", proof="Cascade.scales_exp")
 table.closure("cascade.scales_recip", given=("(moving f)", '(= f (Ap1 "recip" x))', "(scales x a)"),
               then=('(scales f (Ap1 "recip" a))',), phase="carry", proof="Cascade.scales_recip")
-table.closure("cascade.scales_select", given=("(moving f)", f'(= f (Ap3 "select" c x {ZERO_}))', "(scales x a)"),
+table.closure("cascade.scales_select", given=("(moving f)", f'(= f (Ap3 "select" c x {ZERO_}))', "(= C (fv c))",
+                                                    '(set-not-contains C "%h")', "(scales x a)"),
               then=("(scales f a)",), phase="carry", proof="Cascade.scales_select")
 
 # How its sum moves.
