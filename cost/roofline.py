@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
-from tang_egg.ir import Apply, Const, Input, Position, Read, Reduce, Scalar, Scan, Source, Test, children, free, walk
+from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Source, Test, children, free, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Costs:
         return self._folds[key]
 
     def store(self, source: Source, cost: float, axes: tuple[Index, ...], uses: int) -> None:
-        """Notes what it costs to have a class in memory: making it, shared among its uses, then writing and reading it."""
+        """Notes what a class in memory costs: making it, shared among its uses, then writing and reading it."""
         traffic = 8.0 * self.volume(axes) / self.machine.memory
         self.produced.setdefault(source, (cost + self.machine.launch) / max(uses, 1) + traffic)
 
@@ -133,11 +133,15 @@ class Costs:
         work = self._best_work(bodies, tuple(dict.fromkeys(i for a in axes for i in a)))
         written = sum(self.volume(a) * 4.0 for a in axes)
         compulsory = written + sum(self._bytes(s) for s in work.sources)
-        seconds = self.machine.launch + max(
-            work.flops / self.machine.flops,
-            compulsory / self.machine.memory,
-            (4.0 * work.loads) / self.machine.cache,
-        ) + 0.2 * work.flops / self.machine.flops
+        seconds = (
+            self.machine.launch
+            + max(
+                work.flops / self.machine.flops,
+                compulsory / self.machine.memory,
+                (4.0 * work.loads) / self.machine.cache,
+            )
+            + 0.2 * work.flops / self.machine.flops
+        )
         return Estimate(seconds, work.flops, compulsory, work.loads)
 
     def _best_work(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> _Work:
@@ -159,7 +163,7 @@ class Costs:
         return elements * ops.BYTES[source.dtype]
 
     def _local_axes(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> tuple[frozenset[Index], ...]:
-        """Sets of output axes that could be local: those that some fold lacks, while accumulators stay small."""
+        """Sets of output axes that could be local: those that a fold lacks, while accumulators stay small."""
         folds = [s for b in bodies for s in walk(b) if isinstance(s, Reduce)]
         options = {frozenset[Index]()}
         for f in folds:

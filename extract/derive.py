@@ -91,7 +91,12 @@ class Derivations:
     def _show(self, law: str, a: ENode, b: ENode, back: bool) -> Step:
         entry = self.laws.get(law)
         return Step(
-            law, self.render(a), self.render(b), back, entry.holds if entry else "finite", entry.rounding if entry else ""
+            law,
+            self.render(a),
+            self.render(b),
+            back,
+            entry.holds if entry else "finite",
+            entry.rounding if entry else "",
         )
 
     def render(self, n: ENode) -> str:

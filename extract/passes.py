@@ -1,7 +1,7 @@
 """Passes: a cascade of the e-graph as a fold of the language, and sibling folds joined into one.
 
-A cascade is executable only if everything it needs is at hand in one pass: its statistic is computed from folds over the
-same index and domain, nothing else in its body is a finished fold over that index, and its numbers stay in range:
+A cascade is executable only if everything it needs is at hand in one pass: its statistic is computed from folds over
+the same index and domain, nothing else in its body is a finished fold over that index, and its numbers stay in range:
     exp of a follower is bounded by one (its argument is c·(g − max g), c > 0), and
     a sum that moves by an affine shift is centred (its statistic is the mean of what it folds, so nothing cancels).
 Other cascades are true over the reals and are refused here, with the reason.
@@ -51,9 +51,7 @@ class Follower:
     rebase: Scalar
 
 
-def build_cascade(
-    index: Index, where: Domain, statistic: Scalar, followers: tuple[Follower, ...]
-) -> Reduce | Refused:
+def build_cascade(index: Index, where: Domain, statistic: Scalar, followers: tuple[Follower, ...]) -> Reduce | Refused:
     """The fold whose last component is the first of `followers`, or why there is none.
 
     `statistic` is a term over folds over `index`; `followers` start with the wanted sum and contain every sum that the
@@ -171,7 +169,7 @@ def _mentions_state(s: Scalar) -> bool:
 
 
 def _bounded(argument: Scalar, statistic: Scalar, heads: list[tuple[Component, Monoid, Scalar]]) -> bool:
-    """Whether the argument is c·(g − max g) for a positive c, the statistic being a multiple of max g: never above 0."""
+    """Whether the argument is c·(g − max g), c > 0, the statistic being a multiple of max g: never above 0."""
     terms = linear(argument)
     factor = terms.pop(Statistic("at"), 0.0)
     parts = linear(statistic)

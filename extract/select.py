@@ -1,8 +1,8 @@
 """The choice of kernels for one window, as an integer program.
 
-Every class that may be written to memory has candidate kernels, one for each of its terms; kernels that fold over the same
-indices may also be joined into one that writes several classes. Chosen kernels write all outputs, everything they read
-is written by another, nothing needs itself; the sum of their times is least.
+Every class that may be written to memory has candidate kernels, one for each of its terms; kernels that fold over the
+same indices may also be joined into one that writes several classes. Chosen kernels write all outputs, everything they
+read is written by another, nothing needs itself; the sum of their times is least.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 import pulp
 
-from tang_egg.affine import Affine, Index
 from tang_egg.cost.roofline import Costs, Estimate
 from tang_egg.egraph import ClassId
 from tang_egg.errors import SelectionError
 from tang_egg.extract.passes import join_siblings
 from tang_egg.extract.terms import Terms, Variant, uses
-from tang_egg.ir import Input, Read, Reduce, Scalar, Tensor, free, walk
-
+from tang_egg.ir import Read, Reduce, Scalar, free, walk
 from tang_egg.text import print_scalar
 
 
@@ -62,7 +61,7 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
             )
     chosen = _needed(_solve(candidates, writers, outputs), outputs)
     seconds = sum(k.estimate.seconds for k in chosen)
-    return Selection(_ordered(chosen), candidates, seconds, reasons(terms))
+    return Selection([chosen[n] for n in _sorter(chosen).static_order()], candidates, seconds, reasons(terms))
 
 
 def reasons(terms: Terms) -> dict[str, str]:
@@ -123,7 +122,9 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candida
             best[c] = k
     groups: dict[object, list[Candidate]] = {}
     for k in best.values():
-        shapes = {(s.indices, s.where) for s in walk(k.terms[0]) if isinstance(s, Reduce) and free(s) and not _inside(s, k)}
+        shapes = {
+            (s.indices, s.where) for s in walk(k.terms[0]) if isinstance(s, Reduce) and free(s) and not _inside(s, k)
+        }
         for shape in shapes:
             groups.setdefault(shape, []).append(k)
     found: list[Candidate] = []
@@ -149,7 +150,9 @@ def _same_grid(terms: Terms, writes: tuple[ClassId, ...]) -> bool:
     return len(leading) == 1
 
 
-def _solve(candidates: list[Candidate], writers: dict[ClassId, list[int]], outputs: Sequence[ClassId]) -> list[Candidate]:
+def _solve(
+    candidates: list[Candidate], writers: dict[ClassId, list[int]], outputs: Sequence[ClassId]
+) -> list[Candidate]:
     program = pulp.LpProblem("kernels", pulp.LpMinimize)
     take = [pulp.LpVariable(f"k{n}", cat="Binary") for n in range(len(candidates))]
     program += pulp.lpSum(k.estimate.seconds * 1e6 * x for k, x in zip(candidates, take, strict=True))
@@ -175,17 +178,19 @@ def _solve(candidates: list[Candidate], writers: dict[ClassId, list[int]], outpu
 
 
 def _knot(chosen: list[Candidate]) -> list[Candidate]:
-    """The kernels that can never run because they wait for each other."""
-    written: set[ClassId] = set()
-    pending = list(chosen)
-    while pending:
-        ready = [k for k in pending if set(k.reads) <= written]
-        if not ready:
-            return pending
-        for k in ready:
-            written.update(k.writes)
-        pending = [k for k in pending if k not in ready]
+    """Kernels that wait for each other in a circle, or nothing."""
+    try:
+        _sorter(chosen).prepare()
+    except CycleError as circle:
+        members = set(circle.args[1])
+        return [k for n, k in enumerate(chosen) if n in members]
     return []
+
+
+def _sorter(chosen: list[Candidate]) -> TopologicalSorter[int]:
+    """The order in which kernels, by position, can run."""
+    writer = {c: n for n, k in enumerate(chosen) for c in k.writes}
+    return TopologicalSorter({n: {writer[c] for c in k.reads if c in writer} for n, k in enumerate(chosen)})
 
 
 def _needed(chosen: list[Candidate], outputs: Sequence[ClassId]) -> list[Candidate]:
@@ -207,40 +212,6 @@ def _restricted(k: Candidate, wanted: set[ClassId]) -> Candidate:
 
 
 def _solver() -> pulp.LpSolver:
-    """The CBC that comes with PuLP; HiGHS where a platform has none (its library prints a banner that nothing silences)."""
+    """The CBC that comes with PuLP; HiGHS where a platform has none (its library prints a banner)."""
     cbc = pulp.PULP_CBC_CMD(msg=False)
     return cbc if cbc.available() else pulp.HiGHS(msg=False)
-
-
-def _ordered(chosen: list[Candidate]) -> list[Candidate]:
-    ordered: list[Candidate] = []
-    written: set[ClassId] = set()
-    pending = list(chosen)
-    while pending:
-        ready = [k for k in pending if set(k.reads) <= written]
-        if not ready:
-            raise SelectionError("the chosen kernels need each other", where="selection", mend="report this with the graph")
-        ordered += ready
-        for k in ready:
-            written.update(k.writes)
-        pending = [k for k in pending if k not in ready]
-    return ordered
-
-
-def replace_sources(s: Scalar, sources: dict[Input, Tensor]) -> Scalar:
-    """`s` with placeholder inputs replaced by the tensors that kernels write."""
-    from tang_egg.ir import map_children
-
-    done: dict[Scalar, Scalar] = {}
-    for x in walk(s):
-        if isinstance(x, Read) and x.source in sources:
-            at = tuple(c if isinstance(c, Affine) else done[c] for c in x.coordinates)
-            done[x] = Read(sources[x.source], at, x.at)
-        else:
-            done[x] = map_children(x, lambda c: done[c])
-    return done[s]
-
-
-def axes_of(terms: Terms, c: ClassId) -> tuple[Index, ...]:
-    """The storage order of a class that is written to memory."""
-    return terms.axes[c]

@@ -197,7 +197,10 @@ class Terms:
         if term not in self._one_pass:
             folds = [s for s in walk(term) if isinstance(s, Reduce)]
             self._one_pass[term] = any(s.monoid.followers for s in folds) and not any(
-                isinstance(x, Reduce) and set(x.indices) & set(s.indices) for s in folds for b in s.body for x in walk(b)
+                isinstance(x, Reduce) and set(x.indices) & set(s.indices)
+                for s in folds
+                for b in s.body
+                for x in walk(b)
             )
         return self._one_pass[term]
 

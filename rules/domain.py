@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tang_egg.rules.law import Condition, Table, fact
-from tang_egg.rules.pattern import FALSE, TRUE, ZERO, Name, Pattern, Var, call, fold, literal, variables
+from tang_egg.rules.pattern import FALSE, TRUE, ZERO, Name, Pattern, call, fold, literal, variables
 
 table = Table("domain")
 x, y, e = variables("x y e")

@@ -182,9 +182,6 @@ class Table:
         return entry
 
 
-_COUNTER = {"fv": 0}
-
-
 def free_of(x: Var, *indices: Name) -> Condition:
     """`x` does not depend on the indices."""
     names_ = f"F_{x.name}"
@@ -195,7 +192,8 @@ def free_of(x: Var, *indices: Name) -> Condition:
 
 def depends_on(x: Var, index: Name) -> Condition:
     """`x` may depend on the index (nothing shows that it does not)."""
-    return Condition((f"(= D_{x.name} (fv {x.name}))", f"(set-contains D_{x.name} {index.name})"), f"{x.name} on {index.name}")
+    facts = (f"(= D_{x.name} (fv {x.name}))", f"(set-contains D_{x.name} {index.name})")
+    return Condition(facts, f"{x.name} on {index.name}")
 
 
 def differ(a: Text | Pattern, b: Text | Pattern) -> Condition:

@@ -132,7 +132,7 @@ def view(key: Text, body: Pattern) -> Node:
 
 
 def cascade(index: Text, where: Pattern, statistic: Pattern, follower: Pattern, carried: Pattern) -> Node:
-    """One pass over `index`: Σ follower[hole := statistic], its partial sums moved by `carried` when the statistic is."""
+    """One pass over `index`: Σ follower[hole := statistic]; `carried` moves its partial sums with the statistic."""
     return Node("Casc", (index, where, statistic, follower, carried))
 
 

@@ -13,7 +13,8 @@ x, y = variables("x y")
 p = Var("p", "bool")
 
 table.law("scalar.mul_one", x * ONE, x, holds="ieee", rounding="exact", proof="Scalar.mul_one", subsumes=True)
-table.law("scalar.neg_neg", -(-x), x, holds="ieee", rounding="exact", proof="Scalar.neg_neg", subsumes=True)
+table.law("scalar.neg_neg", call("neg", call("neg", x)), x, holds="ieee", rounding="exact",
+          proof="Scalar.neg_neg", subsumes=True)
 table.law("scalar.add_zero", x + ZERO, x, holds="finite", rounding="exact", proof="Scalar.add_zero")
 table.law("scalar.mul_zero", x * ZERO, ZERO, holds="finite", rounding="exact", proof="Scalar.mul_zero")
 table.law("scalar.cancel", x + -x, ZERO, holds="finite", rounding="exact", proof="Scalar.cancel")

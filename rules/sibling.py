@@ -1,7 +1,7 @@
 """Siblings: folds over one index and domain, neither needing the other, are one fold under the product monoid.
 
-The e-graph only records who may join (`member`, a lattice keyed on the space of the pass): building every product would
-take 2^n nodes. Selection joins the members that meet in one kernel, by the equality `sibling.join`.
+The e-graph only records who may join (`member`, a lattice keyed on the space of the pass): building every product
+would take 2^n nodes. Selection joins the members that meet in one kernel, by the equality `sibling.join`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from tang_egg.rules.law import Table
 
 table = Table("sibling")
-table.relation("member", "String", "Sc", "Sc", proposition="the 3rd is a fold over that index on the domain that is 2nd")
+table.relation("member", "String", "Sc", "Sc",
+               proposition="the 3rd is a fold over that index on the domain that is 2nd")
 table.closure("sibling.member_fold", given=("(= e (Red m j w x))",), then=("(member j w e)",), phase="analysis",
               proof="Sibling.join")
 table.closure("sibling.member_pass", given=("(= e (Casc j w s f t))",), then=("(member j w e)",), phase="analysis",

@@ -29,7 +29,6 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.errors import SaturationError
 from tang_egg.ir import (
-    EVERYWHERE,
     Apply,
     Const,
     Domain,
@@ -200,7 +199,9 @@ class Encoding:
             where = f'(Scn "{key}" {s.part} "{self.index(s.index)}" {s.chunk} {self._vector(s.body)})'
             return self._bind(where, free(s))
         raise SaturationError(
-            f"{type(s).__name__} cannot stand in a graph", where="the encoding of a window", mend="check the graph first"
+            f"{type(s).__name__} cannot stand in a graph",
+            where="the encoding of a window",
+            mend="check the graph first",
         )
 
     def _apply(self, s: Apply) -> str:
@@ -229,9 +230,11 @@ class Encoding:
 
     def _view(self, s: Read, named: Named) -> str:
         pairs = tuple(
-            (i, c) for i, c in zip(named.axes, s.coordinates, strict=True) if not (isinstance(c, Affine) and c.single() is i)
+            (i, c)
+            for i, c in zip(named.axes, s.coordinates, strict=True)
+            if not (isinstance(c, Affine) and c.single() is i)
         )
-        whole = {i: c for i, c in pairs}
+        whole = dict(pairs)
         if not _has_fold(named.body):
             return self.scalar(substitute(named.body, whole))
         body = self.tensor(named.origin)
@@ -295,7 +298,7 @@ class Encoding:
             )
             affine = [c for c in affine if c not in here.affine]
             data = [d for d in data if d not in here.data]
-            term = f'(Red "{key}" "{self.index(j)}" {self.domain(here) if here is not EVERYWHERE else self.domain(here)} {body})'
+            term = f'(Red "{key}" "{self.index(j)}" {self.domain(here)} {body})'
             body = self._bind(term)
         self._prefix(s, body)
         return body

@@ -13,7 +13,7 @@ from `Statistic("from")` to `Statistic("to")`, the follower's value changes by `
 `StateRef("self", ...)` and those two. A state whose statistic means nothing yet (`empty` holds) contributes nothing.
 
     combined follower = carry(left) + carry(right)
-    carry(P) = P.f                    if the statistic of P equals the combined one (so nothing is computed from inf - inf)
+    carry(P) = P.f                    if the statistic of P equals the combined one (nothing comes from inf - inf)
              = identity               if empty(P)
              = rebase(P, from, to)    otherwise
 """
@@ -26,7 +26,21 @@ from functools import lru_cache
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.errors import GraphError
-from tang_egg.ir import EVERYWHERE, Apply, Const, Position, Reduce, Scalar, Scan, StateRef, Statistic, apply, const, map_children, walk
+from tang_egg.ir import (
+    EVERYWHERE,
+    Apply,
+    Const,
+    Position,
+    Reduce,
+    Scalar,
+    Scan,
+    StateRef,
+    Statistic,
+    apply,
+    const,
+    map_children,
+    walk,
+)
 from tang_egg.node import Node, node
 
 
@@ -52,8 +66,7 @@ class Component(Node):
 
 @node
 class Monoid(Node):
-    """See the module text. `properties` ⊆ {"commutative", "idempotent", "invertible"}; associativity is required.
-    """
+    """See the module text. `properties` ⊆ {"commutative", "idempotent", "invertible"}; associativity is required."""
 
     name: str
     components: tuple[Component, ...]
@@ -342,7 +355,7 @@ AFFINE = _affine_map()
 
 
 def affine_matrix(n: int) -> Monoid:
-    """Maps x ↦ A·x + b on vectors of length `n`: components a[i, j] and b[i]; the right map is applied after the left."""
+    """Maps x ↦ A·x + b on vectors of length `n`: components a[i, j] and b[i]; the right one acts last."""
     i, j, k = (Index(name, affine(n)) for name in ("row", "column", "inner"))
     fi, fj, fk = affine(i), affine(j), affine(k)
     a = Reduce(SUM, (k,), EVERYWHERE, (apply("mul", _right("a", "real", fi, fk), _left("a", "real", fk, fj)),))
@@ -351,8 +364,6 @@ def affine_matrix(n: int) -> Monoid:
     components = (Component("a", "real", (i, j)), Component("b", "real", (i,)))
     combine: tuple[Scalar, ...] = (a, apply("add", shifted, _right("b", "real", fi)))
     return Monoid(f"affine_matrix[{n}]", components, combine, (unit, const(0.0)))
-
-
 
 
 def optional(monoid: Monoid) -> Monoid:

@@ -83,7 +83,9 @@ class _Substitution:
             forms = tuple(c for c in s.where.affine)
             tests = [self._step_condition(Test(c), mapping) for c in forms]
             kept = tuple(t.condition for t in tests if isinstance(t, Test))
-            data = tuple(t for t in tests if not isinstance(t, Test)) + tuple(self.run(d, mapping) for d in s.where.data)
+            data = tuple(t for t in tests if not isinstance(t, Test)) + tuple(
+                self.run(d, mapping) for d in s.where.data
+            )
             body = tuple(self.run(b, mapping) for b in s.body)
             return Reduce(s.monoid, s.indices, Domain(kept, data), body, s.part, s.at)
         if isinstance(s, Scan):
@@ -153,7 +155,7 @@ class _Substitution:
         gathered = {k: v for k, v in mapping.items() if isinstance(v, Scalar) and k in form.indices()}
         if not gathered:
             return Position(form.substitute(plain))
-        rest = form.substitute({**plain, **{k: 0 for k in gathered}})
+        rest = form.substitute({**plain, **dict.fromkeys(gathered, 0)})
         total: Scalar | None = None if rest.value == 0 else Position(rest)
         for k, v in gathered.items():
             value = v if _is_i64(v) else Apply("cast:i64", (v,))

@@ -12,7 +12,7 @@ from typing import Any
 from egglog import bindings
 
 from tang_egg.affine import Index, affine
-from tang_egg.egraph import ClassId, ENode, Encoding, Snapshot, analysis, decode, schema
+from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot, analysis, decode, schema
 from tang_egg.errors import SaturationError
 from tang_egg.ir import Const, Position, Reduce, Scalar, Tensor, walk
 from tang_egg.ir import apply as apply_op
@@ -109,8 +109,15 @@ def saturate_window(
         if old in by_old:
             source.setdefault(by_old[old], _renumber(nodes[0], by_old))
     return Saturation(
-        snapshot, encoding, {t: snapshot.roots[name] for t, name in tops.items()}, source,
-        time.perf_counter() - start, matches, not stopped, stopped, text,
+        snapshot,
+        encoding,
+        {t: snapshot.roots[name] for t, name in tops.items()},
+        source,
+        time.perf_counter() - start,
+        matches,
+        not stopped,
+        stopped,
+        text,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tang_egg.affine import Affine, Dim
 from tang_egg.errors import BindError, VerificationError
@@ -23,6 +24,7 @@ from tang_egg.program import Program
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.schedule import Schedule
 
+Array = npt.NDArray[Any]
 TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "f16": 5e-3, "bf16": 4e-2}
 """Largest |error| / max |reference| by storage type."""
 
@@ -62,7 +64,7 @@ def verify(
                     raise VerificationError(
                         f"output '{t.name}' is wrong by {error:.3g} of its largest value",
                         where=_first_wrong(program, schedules, inputs, dims),
-                        mend="report this with the graph; optimize(..., schedule=...) with plain schedules may avoid it",
+                        mend="report this with the graph; plain schedules (optimize(..., schedule=...)) may avoid it",
                     )
     return found
 
@@ -130,11 +132,15 @@ def _fit(d: Dim, wanted: int) -> int:
     return size
 
 
-def sample_inputs(graph: Graph, dims: Mapping[str, int], *, edge: bool, seed: int = 0) -> dict[str, np.ndarray[Any, Any]]:
+def sample_inputs(
+    graph: Graph, dims: Mapping[str, int], *, edge: bool, seed: int = 0
+) -> dict[str, Array]:
     """Arrays for every input; integers used as coordinates stay inside what they index."""
     rng = np.random.default_rng(seed + edge)
     ranges = _coordinate_ranges(graph, dims)
-    return {i.name: _sample(i, tuple(s.evaluate(dims) for s in i.shape), ranges.get(i), rng, edge) for i in graph.inputs}
+    return {
+        i.name: _sample(i, tuple(s.evaluate(dims) for s in i.shape), ranges.get(i), rng, edge) for i in graph.inputs
+    }
 
 
 def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random.Generator, edge: bool) -> Any:
@@ -186,7 +192,7 @@ def _coordinate_ranges(graph: Graph, dims: Mapping[str, int]) -> dict[Input, int
 def _first_wrong(
     program: Program,
     schedules: Mapping[str, Schedule] | None,
-    inputs: Mapping[str, np.ndarray[Any, Any]],
+    inputs: Mapping[str, Array],
     dims: Mapping[str, int],
 ) -> str:
     """The first kernel whose stored tensors differ from their own meaning."""

@@ -123,9 +123,7 @@ def canonical(window: Window) -> Canonical:
         body = replace_sources(named[t].body, source)
         dtype = t.dtype if t in window.roots else _plain(t.dtype)
         made[t] = Tensor(f"t{n}", named[t].axes, body, dtype)
-    return Canonical(
-        tuple(made.values()), tuple(made[t] for t in window.roots), tuple(outside), tuple(window.tensors)
-    )
+    return Canonical(tuple(made.values()), tuple(made[t] for t in window.roots), tuple(outside), tuple(window.tensors))
 
 
 def _plain(dtype: str) -> str:
