@@ -17,7 +17,8 @@ from dataclasses import replace
 from tang_egg.affine import Affine, Index, Inequality, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Let, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known
-from tang_egg.codegen.lower_update import State, Updates, register_tile
+from tang_egg.codegen.lower_state import State, register_tile
+from tang_egg.codegen.lower_update import Updates
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scalar, Scan, Test, free, walk
 from tang_egg.schedule import FoldPlan

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tang_egg.affine import affine
 from tang_egg.codegen.lower_fold import Folds, part_of
 from tang_egg.codegen.lower_scope import Axis, Known, Scope
-from tang_egg.codegen.lower_update import State
+from tang_egg.codegen.lower_state import State
 from tang_egg.ir import Read, Scalar, Scan, free
 
 

@@ -254,3 +254,18 @@ class Scopes:
         if current is None:
             return False
         return current is axis if table == "lets" else current.origin is axis.origin
+
+
+def never_below_zero(form: Affine) -> bool:
+    """Whether an affine form is at least 0 for all values of its indices and dims, as far as is cheap to tell."""
+    total = affine(form)
+    for i in form.indices():
+        factor = form.coefficient(i)
+        coefficients = [c for _, c in factor.terms]
+        if all(c >= 0 for c in coefficients):
+            total = total.substitute({i: 0})
+        elif all(c <= 0 for c in coefficients):
+            total = total.substitute({i: i.size - 1})
+        else:
+            return False
+    return all(c >= 0 for _, c in total.terms)

@@ -16,7 +16,7 @@ from math import prod
 from tang_egg import ops
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Let, Literal, Load, Select, Store, Var, number
-from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes
+from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes, never_below_zero
 from tang_egg.ir import (
     Apply,
     Const,
@@ -40,21 +40,6 @@ COSTLY = frozenset({"exp", "log", "tanh", "erf", "sin", "atan2", "sqrt", "recip"
 
 UNROLL = 128
 """Points of a nest up to which its outer loops are written out."""
-
-
-def never_below_zero(form: Affine) -> bool:
-    """Whether an affine form is at least 0 for all values of its indices and dims, as far as is cheap to tell."""
-    total = affine(form)
-    for i in form.indices():
-        factor = form.coefficient(i)
-        coefficients = [c for _, c in factor.terms]
-        if all(c >= 0 for c in coefficients):
-            total = total.substitute({i: 0})
-        elif all(c <= 0 for c in coefficients):
-            total = total.substitute({i: i.size - 1})
-        else:
-            return False
-    return all(c >= 0 for _, c in total.terms)
 
 
 class Values(Scopes):
