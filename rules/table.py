@@ -39,11 +39,13 @@ def relations() -> tuple[Relation, ...]:
     return tuple(r for family in FAMILIES for r in family.relations if r.name not in _SHARED)
 
 
-def rules_text() -> str:
-    """The whole table as egglog text: relations, then rules."""
+def rules_text(values: str = "finite") -> str:
+    """The table as egglog text: relations, then rules. With values="ieee", without laws that need finite values."""
     lines = [r.egg() for r in relations()]
     for family in FAMILIES:
-        lines += [e.egg() for e in family.entries if isinstance(e, (Law, Closure))]
+        for e in family.entries:
+            if isinstance(e, Closure) or (isinstance(e, Law) and (values == "finite" or e.holds == "ieee")):
+                lines.append(e.egg())
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from tang_egg.check import check_graph
 from tang_egg.codegen.candidates import schedules as schedule_candidates
 from tang_egg.cost.roofline import Costs
-from tang_egg.errors import TargetError
+from tang_egg.errors import GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.derive import Step
 from tang_egg.ir import Graph, Input, Source, Tensor
@@ -161,8 +161,6 @@ class Compiled:
 
     def run(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, np.ndarray[Any, Any]]:
         """The same, always as a dict of outputs by name."""
-        from tang_egg.errors import InputError
-
         names = [i.name for i in self.graph.inputs]
         given = dict(zip(names, arrays, strict=False))
         if len(arrays) > len(names) or set(given) & set(named):
@@ -206,8 +204,12 @@ def optimize(
     limits: Limits | None = None,
     schedule: Mapping[str, Schedule] | None = None,
     verified: bool = True,
+    values: str = "finite",
 ) -> Compiled:
     """Derives, selects, compiles and verifies kernels for a graph.
+
+    `values`: with "finite", laws that hold on finite values only may be used; a score of -inf under a maximum is still
+    exact, since cascades treat it as nothing seen yet. With "ieee" every infinity and NaN comes out as the graph says.
 
     `schedule` forces schedules by kernel name. `verified=False` skips the comparison with the float64 interpreter.
     Raises GraphError (the graph), TargetError (no compiler), VerificationError (a kernel is wrong; never returned).
@@ -216,7 +218,9 @@ def optimize(
         raise TargetError(
             f"no target '{target}'", where="optimize", mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)"
         )
-    extraction = extract(graph, limits=limits)
+    if values not in ("finite", "ieee"):
+        raise GraphError(f"no values '{values}'", where="optimize", mend="use 'finite' or 'ieee'")
+    extraction = extract(graph, limits=replace(limits or Limits(), values=values))
     start = time.perf_counter()
     chosen = {
         k.name: (schedule or {}).get(k.name) or schedule_candidates(k.outputs, threads=threads())[0]

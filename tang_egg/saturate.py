@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from egglog import bindings
@@ -22,13 +23,17 @@ from tang_egg.unify import Named
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When saturation stops: seconds of wall time, rows in the tables, rounds of all phases."""
+    """When saturation stops: seconds of wall time, rows in the tables, rounds of all phases.
+
+    `values`: "finite" lets every law run; "ieee" only those that hold on infinities and NaN as well.
+    """
 
     seconds: float = 20.0
     rows: int = 400_000
     rounds: int = 6
     iterations: int = 60
     chunk: int = 64
+    values: str = "finite"
 
 
 @dataclass(slots=True)
@@ -58,15 +63,30 @@ class Saturation:
         return len(self.snapshot.classes)
 
 
-@lru_cache(maxsize=1)
-def _program() -> str:
-    return "\n".join((schema(), rules_text(), analysis()))
+_ENGINES: dict[str, bindings.EGraph] = {}
+_LOCK = threading.Lock()
 
 
-def _fresh_engine() -> bindings.EGraph:
-    engine = bindings.EGraph()
-    engine.run_program(*engine.parse_program(_program()))
-    return engine
+@contextmanager
+def _engine(values: str) -> Iterator[bindings.EGraph]:
+    """An e-graph with schema and laws and nothing else.
+
+    Compiling the laws takes 0.3 s, so one engine for each set of laws is kept and its empty state restored after use.
+    """
+    with _LOCK:
+        engine = _ENGINES.pop(values, None)
+        if engine is None:
+            engine = bindings.EGraph()
+            _execute(engine, "\n".join((schema(), rules_text(values), analysis())))
+        _execute(engine, "(push)")
+        yield engine
+        # not reached after a failure: such an engine is dropped
+        _execute(engine, "(pop)")
+        _ENGINES[values] = engine
+
+
+def _execute(engine: bindings.EGraph, text: str) -> list[Any]:
+    return list(engine.run_program(*engine.parse_program(text)))
 
 
 def saturate_window(
@@ -88,12 +108,12 @@ def saturate_window(
         lines.append(f"(union {left} {right})")
         lines.append(f'(edge "{law}" (N_Is {left}) (N_Is {right}))')
     text = "\n".join(lines)
-    engine = _fresh_engine()
     try:
-        engine.run_program(*engine.parse_program(text))
-        before = decode(engine)
-        matches, stopped = _run(engine, limits, start)
-        snapshot = decode(engine)
+        with _engine(limits.values) as engine:
+            _execute(engine, text)
+            before = decode(engine)
+            matches, stopped = _run(engine, limits, start)
+            snapshot = decode(engine)
     except BaseException as e:
         if not isinstance(e, Exception):
             raise
@@ -136,7 +156,7 @@ def _run(engine: bindings.EGraph, limits: Limits, start: float) -> tuple[dict[st
     def once(ruleset: str) -> bool:
         # analyses only compute facts, so they run to their end; equalities go one step at a time
         how = "(run-schedule (saturate (run analysis)))" if ruleset == "analysis" else f"(run {ruleset} 1)"
-        output: Any = engine.run_program(*engine.parse_program(how))[-1]
+        output = _execute(engine, how)[-1]
         for rule, count in output.report.num_matches_per_rule.items():
             law = str(rule).split("#")[0]
             matches[law] = matches.get(law, 0) + int(count)
@@ -160,8 +180,8 @@ def _run(engine: bindings.EGraph, limits: Limits, start: float) -> tuple[dict[st
 
 
 def _rows(engine: bindings.EGraph) -> int:
-    output: Any = engine.run_program(*engine.parse_program("(print-size)"))
-    return sum(int(n) for n in re.findall(r" (\d+)\)", str(output[-1])))
+    sizes = _execute(engine, "(print-size)")[-1]
+    return sum(int(n) for n in re.findall(r" (\d+)\)", str(sizes)))
 
 
 def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None:
