@@ -1,16 +1,18 @@
 """Windows: a large graph is cut where a single tensor carries everything, and each distinct piece is saturated once.
 
-A tensor is a cut when every path from what comes before it to what comes after it leads through it, at least two later
-tensors read it (the residual stream between layers; a chain of operators is never cut), and the window so far is large
-enough to be worth one. Tensors without folds that depend on inputs only (masks, tables of positions) belong to every
-window that reads them. A window is rebuilt under canonical names, so that identical layers become one and the same
-object and their saturation is shared.
+A tensor is a cut when every path from the inputs to the outputs leads through it, at least two later tensors read it
+(the residual stream between layers; a chain of operators is never cut), and the window so far is large enough to be
+worth one. Tensors without folds that depend on inputs only (masks, tables of positions) belong to every window that
+reads them. A window is rebuilt under canonical names, so that identical layers become one and the same object and their
+saturation is shared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import networkx as nx
 
 from tang_egg.affine import Affine
 from tang_egg.ir import (
@@ -56,26 +58,47 @@ def cut(graph: Graph, minimum: int = MINIMUM) -> tuple[Window, ...]:
     tensors = tensors_of(graph.outputs)
     light = _light(tensors)
     heavy = [t for t in tensors if t not in light]
-    place = {t: n for n, t in enumerate(heavy)}
-    readers: dict[Tensor, set[Tensor]] = {t: set() for t in heavy}
-    for t in heavy:
-        for u in _behind(t, light):
-            readers[u].add(t)
-    last = {t: max((place[r] for r in readers[t]), default=place[t]) for t in heavy}
-    pieces: list[list[Tensor]] = [[]]
-    size = reach = 0
-    for n, t in enumerate(heavy):
-        pieces[-1].append(t)
-        size += sum(1 for _ in walk(t.body))
-        crossing = reach > n
-        reach = max(reach, last[t])
-        if not crossing and len(readers[t]) > 1 and size >= minimum and n + 1 < len(heavy):
-            pieces.append([])
-            size = 0
-    pieces = [p for p in pieces if p] or [[]]
+    flow = _flow(heavy, light, graph.outputs)
+    pieces: list[list[Tensor]] = []
+    taken: set[Tensor] = set()
+    for t in _carriers(flow):
+        behind = {t, *nx.ancestors(flow, t)} - taken - {_START}
+        size = sum(1 for u in behind for _ in walk(u.body))
+        if flow.out_degree(t) > 1 and size >= minimum and len(taken) + len(behind) < len(heavy):
+            pieces.append([u for u in heavy if u in behind])
+            taken |= behind
     # outputs that are light themselves go with the last piece
-    pieces[-1] += [t for t in graph.outputs if t in light]
+    pieces.append([t for t in heavy if t not in taken] + [t for t in graph.outputs if t in light])
     return tuple(_window(graph, piece, tensors, light) for piece in pieces)
+
+
+_START, _END = "start", "end"
+
+
+def _flow(heavy: Sequence[Tensor], light: set[Tensor], outputs: Sequence[Tensor]) -> nx.DiGraph:
+    """Which heavy tensor feeds which, with a start before those that need none and an end after the outputs."""
+    flow = nx.DiGraph()
+    flow.add_nodes_from((_START, _END))
+    for t in heavy:
+        behind = [u for u in sources(t.body) if isinstance(u, Tensor) and u not in light]
+        flow.add_edges_from((u, t) for u in behind)
+        if not behind:
+            flow.add_edge(_START, t)
+    flow.add_edges_from((t, _END) for t in outputs if t not in light)
+    return flow
+
+
+def _carriers(flow: nx.DiGraph) -> list[Tensor]:
+    """The tensors through which every path from start to end leads (the end's dominators), in order."""
+    if not nx.has_path(flow, _START, _END):
+        return []
+    above = nx.immediate_dominators(flow, _START)
+    chain: list[Tensor] = []
+    t = above[_END]
+    while t != _START:
+        chain.append(t)
+        t = above[t]
+    return chain[::-1]
 
 
 def _light(tensors: Sequence[Tensor]) -> set[Tensor]:
@@ -86,10 +109,6 @@ def _light(tensors: Sequence[Tensor]) -> set[Tensor]:
         if plain and all(u in light for u in sources(t.body) if isinstance(u, Tensor)):
             light.add(t)
     return light
-
-
-def _behind(t: Tensor, light: set[Tensor]) -> set[Tensor]:
-    return {u for u in sources(t.body) if isinstance(u, Tensor) and u not in light}
 
 
 def _window(graph: Graph, piece: list[Tensor], tensors: Sequence[Tensor], light: set[Tensor]) -> Window:
