@@ -131,7 +131,7 @@ def _candidates(number: int, wording: Wording, result: WindowResult) -> list[Can
             k.estimate.seconds,
             k.estimate.flops,
             k.estimate.bytes,
-            summary([wording.reword(t) for t in k.terms]),
+            summary([wording.name(c) for c in k.writes], [wording.reword(t) for t in k.terms]),
             id(k) in chosen,
         )
         for k in ordered
@@ -166,6 +166,7 @@ def _kernels(
             candidate = result.selection.chosen[k] if k < len(result.selection.chosen) else None
             mathematics = KernelMathematics(plan.outputs, wording.indices)
             made = built.get(plan.name)
+            steps = wording.of(candidate.variants) if candidate else ()
             kernels.append(
                 Kernel(
                     plan.name,
@@ -173,8 +174,8 @@ def _kernels(
                     tuple(mathematics.outputs),
                     tuple(mathematics.shared),
                     tuple(mathematics.passes),
-                    plan.laws,
-                    wording.of(candidate.variants) if candidate else (),
+                    tuple(dict.fromkeys(s.law for s in steps)),
+                    steps,
                     candidate.estimate.seconds if candidate else 0.0,
                     _legend(plan.outputs, wording.indices),
                     str(made.schedule) if made else "",

@@ -37,7 +37,7 @@ class KernelMathematics:
         for s in walk(body):
             if s not in self._done:
                 made = map_children(s, lambda c: self._done[c])
-                self._done[s] = self._fold(s, made) if isinstance(s, Reduce) and _has_state(s.monoid) else made
+                self._done[s] = self._fold(s, made) if isinstance(s, Reduce) and _has_state(s) else made
         return self._done[body]
 
     def _fold(self, fold: Reduce, made: Scalar) -> Scalar:
@@ -63,17 +63,17 @@ class KernelMathematics:
         return Pass(name, tuple(spoken_index(i) for i in fold.indices), spoken_domain(fold.where), parts)
 
 
-def summary(bodies: Sequence[Scalar]) -> tuple[str, ...]:
-    """Some expressions, one line each, then a line for each pass and shared term that they mention."""
+def summary(names: Sequence[str], bodies: Sequence[Scalar]) -> tuple[str, ...]:
+    """What a kernel writes, one line each, then a line for each pass and shared term that this mentions."""
     made = KernelMathematics()
-    lines = [spoken(made.over_passes(b)) for b in bodies]
+    lines = [f"{name} = {spoken(made.over_passes(b))}" for name, b in zip(names, bodies, strict=True)]
     lines += [f"{p.name} over {', '.join(p.indices)}: {', '.join(part.lift for part in p.parts)}" for p in made.passes]
     return (*lines, *(f"{e.before} = {e.after}" for e in made.shared))
 
 
-def _has_state(m: Monoid) -> bool:
-    """Whether a fold is too much for one line: its state has several parts."""
-    return len(m.components) > 1
+def _has_state(s: Reduce) -> bool:
+    """Whether a fold is too much for one line: its state has several parts and no common name."""
+    return len(s.monoid.components) > 1 and fold_word(s.monoid, type_of(s.body[0])) is None
 
 
 def _common(lifts: Sequence[Scalar]) -> list[Scalar]:

@@ -93,24 +93,13 @@ class _Writer:
         shown = self.cut(r.candidates, max(say.SHOWN_CANDIDATES, sum(c.chosen for c in r.candidates)))
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("", width=1)
-        for name in ("writes", "reads"):
-            table.add_column(name, overflow="fold", max_width=max(10, self.console.width // 5))
-        table.add_column("predicted", justify="right", no_wrap=True)
-        table.add_column("compute", justify="right", no_wrap=True)
-        table.add_column("traffic", justify="right", no_wrap=True)
-        table.add_column("form", overflow="fold")
+        for name in ("predicted", "compute", "traffic"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("kernel", overflow="fold")
         for c in shown:
-            flops, traffic = say.amount(c.flops, "flop"), say.amount(c.bytes, "B")
-            cells = (
-                "*" if c.chosen else "",
-                ", ".join(c.writes),
-                ", ".join(c.reads),
-                say.seconds(c.seconds),
-                flops,
-                traffic,
-            )
-            form = Text("\n".join(c.mathematics), overflow="fold")
-            table.add_row(*(Text(x) for x in cells), form, style="green" if c.chosen else "")
+            counts = (say.seconds(c.seconds), say.amount(c.flops, "flop"), say.amount(c.bytes, "B"))
+            cells = ("*" if c.chosen else "", *counts, "\n".join(c.mathematics))
+            table.add_row(*(Text(x, overflow="fold") for x in cells), style="green" if c.chosen else "")
         self.console.print(table)
         self.rest(len(r.candidates) - len(shown), 0)
         self.line(f"* chosen; together {say.seconds(r.predicted)} by the cost model, an estimate and no measurement")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId, ENode
-from tang_egg.extract.derive import Derivations
+from tang_egg.extract.derive import Derivations, Step
 from tang_egg.extract.terms import Terms, Variant, class_arguments
 from tang_egg.ir import Domain, Input, Read, Reduce, Scalar, Scan, Source, StateRef, Tensor, type_of, walk
 from tang_egg.monoid import replace_state
@@ -26,6 +26,12 @@ _LONGEST = 400
 
 _LET = re.compile(r'^\(let (\S+) \(Let "([^"]*)" (\S+)\)\)$', re.MULTILINE)
 """A view of a class, as the encoding binds it."""
+
+_TYPED = re.compile(r'state\("(\w+)", "(\w+)"(?:, \w+)?\)')
+"""A part of a state that is not a real number."""
+
+_KEPT = re.compile(r'self\["%(\d+)"\]')
+"""A sum that a pass carries, by the class of what it sums."""
 
 
 class _NoCosts(Costs):
@@ -49,7 +55,8 @@ def spoken(s: Scalar) -> str:
     text = _Spoken().line(s)
     for which, word in (("at", "at"), ("from", "old"), ("to", "new")):
         text = text.replace(f'statistic("{which}")', word)
-    return text.replace("self.", "")
+    text = _TYPED.sub(r"\1.\2", text)
+    return re.sub(r"\bself\.", "", text)
 
 
 def spoken_domain(d: Domain) -> str:
@@ -116,6 +123,21 @@ class Wording(Derivations):
         )
         super().__init__(Terms(replace(terms.saturation, encoding=spoken_encoding), _NoCosts(), terms.real))
 
+    def of(self, variants: Iterable[Variant]) -> tuple[Step, ...]:
+        """The steps behind some variants; first those of the front end, whose two sides were one from the start."""
+        chosen = list(variants)
+        used = set(walk(*(v.term for v in chosen)))
+        terms = {name: s for s, name in self.inside.saturation.encoding.terms.items()}
+        first: list[Step] = []
+        for law, left, right in self.inside.saturation.encoding.seeds:
+            before, after = terms.get(left), terms.get(right)
+            if before is None or after is None or after not in used or before in used:
+                continue
+            entry = self.laws[law]
+            old, new = _cut(spoken(self.reword(before))), _cut(spoken(self.reword(after)))
+            first.append(Step(law, old, new, False, entry.holds, entry.rounding))
+        return tuple(dict.fromkeys((*first, *super().of(chosen))))
+
     def reword(self, s: Scalar) -> Scalar:
         """An expression under canonical names with the user's names instead."""
         return rename(replace_sources(s, self._source), self.indices)
@@ -137,7 +159,7 @@ class Wording(Derivations):
     def written(self, c: ClassId) -> str:
         """What the user wrote for a class, or how it is called."""
         made = self._written(c) or self.word(c)
-        return "?" if made is None else _cut(spoken(made))
+        return "?" if made is None else _cut(self.say(made))
 
     def seeds(self) -> Iterator[tuple[str, str, str]]:
         """The equalities of the front end: law, left and right in mathematics (their classes are one by now)."""
@@ -166,7 +188,7 @@ class Wording(Derivations):
         if n.constructor == "Is":
             return _cut(self._text(n.args[0]))
         made = self._made(n)
-        return _cut(spoken(made)) if made is not None else super().render(n)
+        return _cut(self.say(made)) if made is not None else super().render(n)
 
     def _pass(self, n: ENode) -> str:
         index, where, statistic, body, carried = n.args
@@ -174,12 +196,16 @@ class Wording(Derivations):
         domain = self._text(where)
         inside = [self._text(body), *([] if domain == "True" else [f"where={domain}"]), f"at={self._text(statistic)}"]
         moved = self.word(carried)
-        own = "?" if moved is None else spoken(replace_state(moved, lambda x: _itself(x, body)))
+        own = "?" if moved is None else self.say(replace_state(moved, lambda x: _itself(x, body)))
         return f"pass[{bound.name}]({', '.join(inside)}, carry={own.replace('carried.itself', 'itself')})"
 
     def _text(self, c: ClassId) -> str:
         made = self.word(c)
-        return "?" if made is None else spoken(made)
+        return "?" if made is None else self.say(made)
+
+    def say(self, s: Scalar) -> str:
+        """An expression as text; sums that a pass carries along are called by what they sum."""
+        return _KEPT.sub(lambda m: f"sum({self._text(ClassId(int(m[1])))})", spoken(s))
 
     def _stored(self, c: ClassId) -> Scalar | None:
         """A read of the user's tensor that a class holds."""
@@ -243,11 +269,9 @@ class Wording(Derivations):
 
 
 def _itself(x: Scalar, body: ClassId) -> Scalar | None:
-    """The sum that is carried is called `itself`, others that it needs by the number of their class."""
-    if not isinstance(x, StateRef):
-        return None
-    own = x.component == f"%{body.number}"
-    return StateRef("carried", "itself" if own else f"sum{x.component[1:]}", x.type)
+    """The sum that is carried is called `itself` by its own carry."""
+    own = isinstance(x, StateRef) and x.component == f"%{body.number}"
+    return StateRef("carried", "itself") if own else None
 
 
 def _cut(text: str) -> str:
