@@ -29,7 +29,8 @@ def measure(arguments: Sequence[str] = ()) -> list[log.Row]:
     parser.add_argument("--seconds", type=float, default=2.0, help="per system and sentence (default: 2)")
     parser.add_argument("--target", default="c", help="of the compiled encoder (default: c)")
     given = parser.parse_args(arguments)
-    graph, weights = build_graph()
+    graph, bound = build_graph()
+    weights: dict[str, Any] = dict(bound)
     encode = tokenizer()
     sentences = [encode(s) for s in SENTENCES]
     compiled = te.optimize(graph, target=given.target)

@@ -192,7 +192,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         graph, bound = build_graph()
         encode = tokenizer()
         compiled = te.optimize(graph, target=given.target)
-        vectors = [only(compiled(ids=encode(s), **bound)) for s in sentences]
+        weights: dict[str, Any] = dict(bound)
+        vectors = [only(compiled(ids=encode(s), **weights)) for s in sentences]
     except TangError as error:
         print(error, file=sys.stderr)
         return 1

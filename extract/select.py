@@ -19,7 +19,7 @@ from tang_egg.egraph import ClassId
 from tang_egg.errors import SelectionError
 from tang_egg.extract.passes import join_siblings
 from tang_egg.extract.terms import Terms, Variant, uses
-from tang_egg.ir import Read, Reduce, Scalar, free, walk
+from tang_egg.ir import Reduce, Scalar, free, walk
 from tang_egg.text import print_scalar
 
 
@@ -69,7 +69,7 @@ def reasons(terms: Terms) -> dict[str, str]:
     return {
         f"{terms.names.get(c, f'class {c.number}')} at {print_scalar(term)}": reason
         for (c, reason), term in terms.refused.items()
-        if not isinstance(term, Read)
+        if not terms.reads_stored(term)
     }
 
 

@@ -178,7 +178,7 @@ class Terms:
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
-        kinds += [v for v in ranked if not self._reads(v.term)][:1]
+        kinds += [v for v in ranked if not self.reads_stored(v.term)][:1]
         kinds += simple[:1]
         lean = sorted(simple, key=lambda v: (self._folds(v.term), len(self._placeholders_in(v.term))))
         kinds += [v for v in lean if self._passes(v.term)][:1]
@@ -204,7 +204,8 @@ class Terms:
             )
         return self._one_pass[term]
 
-    def _reads(self, term: Scalar) -> bool:
+    def reads_stored(self, term: Scalar) -> bool:
+        """Whether a term reads a class that is written to memory."""
         return bool(self._placeholders_in(term))
 
     def _read_of(self, c: ClassId, kept: list[Variant]) -> Variant | None:

@@ -84,7 +84,7 @@ def findings() -> list[Finding]:
 
 def versions() -> str:
     """Python and the libraries that results depend on, as one line."""
-    known = ("tang_egg", "egglog", "numpy", "pulp", "highspy")
+    known = ("tang_egg", "egglog", "numpy", "networkx", "pulp")
     return ", ".join([f"python {platform.python_version()}", *(f"{name} {_version(name)}" for name in known)])
 
 
