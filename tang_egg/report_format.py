@@ -92,7 +92,8 @@ def measured(m: Measured) -> str:
 
 
 def shorter(r: Report) -> str:
-    """What the program is, in one line."""
+    """What became of the graph, in one line."""
     written = sum(len(k.outputs) for k in r.kernels)
+    laws = dict.fromkeys(law for k in r.kernels for law in k.laws)
     made = f"{count(len(r.kernels), 'kernel')}, writing {count(written, 'tensor')} to memory"
-    return f"{count(r.tensors, 'tensor')} became {made}"
+    return f"{count(r.tensors, 'tensor')} became {made}" + (f", by {', '.join(laws)}" if laws else "")

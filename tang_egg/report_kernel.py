@@ -67,7 +67,9 @@ def summary(names: Sequence[str], bodies: Sequence[Scalar]) -> tuple[str, ...]:
     """What a kernel writes, one line each, then a line for each pass and shared term that this mentions."""
     made = KernelMathematics()
     lines = [f"{name} = {spoken(made.over_passes(b))}" for name, b in zip(names, bodies, strict=True)]
-    lines += [f"{p.name} over {', '.join(p.indices)}: {', '.join(part.lift for part in p.parts)}" for p in made.passes]
+    for p in made.passes:
+        where = f" where {p.where}" if p.where else ""
+        lines.append(f"{p.name} over {', '.join(p.indices)}{where}: {', '.join(part.lift for part in p.parts)}")
     return (*lines, *(f"{e.before} = {e.after}" for e in made.shared))
 
 

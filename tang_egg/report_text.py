@@ -140,6 +140,7 @@ class _Writer:
     def results(self) -> None:
         r = self.report
         self.head("Time and error")
+        self.line(say.shorter(r))
         if not r.target:
             self.line("nothing was compiled or run")
         if r.measured:

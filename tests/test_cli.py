@@ -1,0 +1,370 @@
+"""`tang-saturate`: every option, every exit code, and the errors as a user sees them (tests/errors/)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tang_egg import cli, report_format
+from tang_egg.cli import saturate_main
+from tang_egg.cli_graph import load_graph, typical_sizes
+from tang_egg.errors import CodegenError, SelectionError, VerificationError
+from tang_egg.examples import EXAMPLES
+from tang_egg.pipeline import extract, optimize
+from tang_egg.report import build_report
+from tang_egg.report_dot import render_dot
+
+ERRORS = Path(__file__).parent / "errors"
+
+SMALL = """graph("small")
+n = dim(lo=1)
+X = input(f32[n, 40])
+m[i] = max[j](X[i, j])
+S[i] = sum[j](exp(X[i, j] - m[i]))
+output(S)
+"""
+
+PROGRAM = """import tang_egg as te
+
+print("the program speaks")
+x = te.input("X", (24, 40))
+made = te.graph("made", P=te.softmax(x))
+number = 3
+
+
+def later():
+    return made
+
+
+def broken():
+    return 1 // 0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with small graphs, in which the command runs."""
+    (tmp_path / "small.tang").write_text(SMALL)
+    (tmp_path / "wrong.tang").write_text(SMALL.replace("exp(X[i, j]", "exp(Y[i, j]"))
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "crash.py").write_text("x = 1\nraise ValueError('no data')\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The standard output of a run that ends well."""
+    code = saturate_main(arguments)
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out
+
+
+def test_text_has_every_section_in_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "small.tang")
+    heads = re.findall(r"^(.+?) ─+$", out, re.MULTILINE)
+    assert heads == [
+        "The graph", "Discovered rewrites", "From the naive graph to the pick", "Candidates", "The kernels",
+        "Time and error",
+    ]  # fmt: skip
+    assert "S[i] = sum[j](exp(X[i, j] - m[i]))" in out
+    assert "cascade.pass" in out
+    assert "at=-m[i], carry=exp(new - old) * itself" in out
+    assert "when at moves from old to new" in out
+    assert "measured: " in out and "n=128 (typical sizes; --bind chooses others)" in " ".join(out.split())
+    assert re.search(r"verified: 6 runs .*: S \d", out)
+
+
+def test_the_pass_of_attention_is_told_in_the_users_names() -> None:
+    report = build_report(extract(EXAMPLES["attention"]()))
+    (kernel,) = report.kernels
+    assert [s.law for s in kernel.derivation] == ["cascade.pass", "cascade.pass", "fold.hoist"]
+    assert kernel.derivation[1].before == "sum[j](weights[b, h, i, j] * V[b, h, j, c])"
+    (one,) = kernel.passes
+    assert [p.fold for p in one.parts] == ["max", "sum", "sum"]
+    assert [p.carry for p in one.parts] == ["", "exp(new - old) * c1", "exp(new - old) * c2"]
+    assert kernel.outputs[0].mathematics == "recip(pass1.c1) * pass1.c2"
+
+
+@pytest.mark.parametrize("name", ["attention_padded", "layernorm_matmul", "gram", "argmax", "embedding_sum", "square"])
+def test_no_canonical_name_reaches_the_reader(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, name, "--no-run", "--all")
+    assert not re.search(r'@\d|"%|\bi(?!32|64)\d+\b|\bt\d+\b|statistic\(|state\(', out)
+
+
+def test_every_law_that_united_something_has_a_row() -> None:
+    extraction = extract(EXAMPLES["rmsnorm_matmul"]())
+    report = build_report(extraction)
+    asserted = {e[0] for r in extraction.distinct for e in r.saturation.snapshot.edges}
+    assert asserted == {r.law for r in report.rewrites}
+    assert all(r.algebra and r.holds and r.rounding and r.edges > 0 for r in report.rewrites)
+
+
+def test_seeds_are_rewrites_and_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    report = build_report(extract(EXAMPLES["gated_recurrence"]()))
+    prefix = next(r for r in report.rewrites if r.law == "scan.prefix")
+    assert prefix.matches == 1
+    assert prefix.equations[0].before.startswith("affine[s](")
+    assert prefix.equations[0].after.startswith("affine.scan[i](")
+    assert report.kernels[0].derivation[0].law == "scan.prefix"
+
+
+def test_refusals_say_why() -> None:
+    report = build_report(extract(EXAMPLES["variance"]()))
+    assert any("not centred" in r.reason for r in report.refusals)
+
+
+KEYS = {
+    "": "format name graph inputs outputs tensors windows rewrites candidates refusals kernels seconds target source "
+    "verified measured predicted",
+    "windows": "number tensors copies nodes classes seconds complete stopped",
+    "rewrites": "law algebra holds rounding matches edges equations",
+    "candidates": "window writes reads seconds flops bytes mathematics chosen",
+    "kernels": "name window outputs shared passes laws derivation predicted indices schedule source",
+}
+
+
+def test_json_has_all_of_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data: dict[str, Any] = json.loads(run(capsys, "small.tang", "--json"))
+    for field, keys in KEYS.items():
+        for item in data[field] if field else [data]:
+            assert set(item) == set(keys.split()), field
+    assert data["format"] == 1
+    assert data["measured"]["median"] > 0.0
+    assert data["measured"]["dims"] == {"n": 128}
+    assert data["verified"]["errors"]["S"] < 2e-4
+    assert data["kernels"][0]["source"] in data["source"]
+    assert any(c["chosen"] for c in data["candidates"])
+
+
+def test_markdown_names_the_laws_of_attention(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "attention", "--markdown", "--no-run")
+    assert out.startswith("# attention\n")
+    derivation = out.partition("### Derivation of O")[2].partition("\n## ")[0]
+    assert "**cascade.pass** (finite, rescales)" in derivation
+    assert "→ pass[j](exp(scores[b, h, i, j] + at) * V[b, h, j, c]" in derivation
+    assert out.count("```") % 2 == 0
+
+
+def test_dot_has_classes_as_clusters_and_a_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "small.tang", "--dot")
+    assert out.startswith("digraph egraph {")
+    assert out.count("{") == out.count("}")
+    assert "subgraph cluster_1_" in out
+    assert "Casc" in out and "palegreen" in out
+    ends = set(re.findall(r"-> (\w+)", out))
+    assert ends and ends <= set(re.findall(r"^    (\w+) \[label", out, re.MULTILINE))
+    nodes = re.compile(r"^    \w+ \[label", re.MULTILINE)
+    cut = render_dot(extract(load_graph("small.tang")), limit=5)
+    assert len(nodes.findall(cut)) == 5 < len(nodes.findall(run(capsys, "small.tang", "--dot", "--all")))
+    assert "5 of " in cut
+
+
+def test_without_a_run_no_compiler_is_needed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TANG_CC", "no-such-compiler")
+    assert "nothing was compiled or run" in run(capsys, "small.tang", "--no-run")
+    assert json.loads(run(capsys, "small.tang", "--no-run", "--json"))["measured"] is None
+    assert saturate_main(["small.tang"]) == 3
+    assert "no C compiler was found" in capsys.readouterr().err
+
+
+def test_dims_are_bound(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "small.tang", "--no-run", "--bind", "n=12")
+    assert "X = input(f32[12, 40])" in out
+    out = run(capsys, "attention_symbolic", "--no-run", "--bind", "seq=3", "--bind", "keys=5")
+    assert "K = input(f32[4, 5, 64])" in out
+
+
+def test_typical_sizes_fit_the_facts_of_dims() -> None:
+    graph = load_graph("attention_symbolic")
+    assert typical_sizes(graph) == {"keys": 128, "seq": 128}
+
+
+def test_a_python_file_is_run_and_its_words_stay_out_of_the_report(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("program.py:made", "program.py:later"):
+        assert saturate_main([name, "--no-run", "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert json.loads(out)["name"] == "made"
+        assert err == "the program speaks\n"
+
+
+def test_output_goes_to_a_file_all_at_once(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = folder / "report.md"
+    target.write_text("old")
+    assert run(capsys, "small.tang", "--no-run", "--markdown", "--output", str(target)) == ""
+    assert target.read_text().startswith("# small")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    target.write_text("old")
+    monkeypatch.setattr("tang_egg.cli.os.replace", fail)
+    assert saturate_main(["small.tang", "--no-run", "--output", str(target)]) == 2
+    assert "No space left" in capsys.readouterr().err
+    assert target.read_text() == "old"
+    assert not list(folder.glob(".report*"))
+
+
+def test_all_and_source_show_more(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    short = run(capsys, "attention", "--no-run")
+    assert "more (--all shows them)" in short
+    assert "more (--all shows them)" not in run(capsys, "attention", "--no-run", "--all")
+    plain, whole = run(capsys, "small.tang"), run(capsys, "small.tang", "--source")
+    assert "void k0_S(" in plain and "void tang_run(" not in plain
+    assert "void tang_run(" in whole and "#include" in whole
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_text_fits_the_width(width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run(capsys, "attention", "--no-run").partition("Discovered rewrites")[2]
+    assert max(len(line) for line in out.splitlines()) <= width
+    assert "\x1b" not in out
+
+
+def test_a_time_limit_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(capsys, "transformer_block", "--no-run", "--limit-seconds", "0.05")
+    assert "stopped by the time limit of 0.05 s" in out
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for option, said in (("--version", "tang-saturate "), ("--help", "the file is executed, as your own program")):
+        with pytest.raises(SystemExit) as ended:
+            saturate_main([option])
+        assert ended.value.code == 0
+        assert said in capsys.readouterr().out
+
+
+def raising(error: Exception) -> Any:
+    def optimize(*_: object, **__: object) -> None:
+        raise error
+
+    return optimize
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (VerificationError("output 'P' is wrong", where="kernel 'P'", mend="report this"), 1),
+        (SelectionError("no term", where="class 3", mend="report this"), 4),
+        (CodegenError("no loop", where="kernel 'P'", mend="report this"), 4),
+    ],
+)
+def test_failures_of_the_compiler_have_their_own_codes(
+    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "optimize", raising(error))
+    assert saturate_main(["softmax"]) == code
+    out, err = capsys.readouterr()
+    assert out == "" and err == f"tang-saturate: {error}\n"
+
+
+CASES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "graph_unknown": (2, ("atention",)),
+    "graph_unlike_any": (2, ("zzz",)),
+    "graph_missing": (2, ()),
+    "file_missing": (2, ("missing.tang",)),
+    "text_mistake": (2, ("wrong.tang",)),
+    "python_without_name": (2, ("program.py",)),
+    "python_name_unknown": (2, ("program.py:mad",)),
+    "python_not_a_graph": (2, ("program.py:number",)),
+    "python_raises": (2, ("program.py:broken",)),
+    "python_crashes": (2, ("crash.py:graph",)),
+    "bind_unreadable": (2, ("small.tang", "--bind", "n")),
+    "bind_unknown": (2, ("small.tang", "--bind", "m=3")),
+    "bind_out_of_range": (2, ("small.tang", "--bind", "n=0")),
+    "bind_twice": (2, ("small.tang", "--bind", "n=1", "--bind", "n=2")),
+    "option_unknown": (2, ("softmax", "--limit-second", "3")),
+    "options_exclude": (2, ("softmax", "--json", "--dot")),
+    "limit_unreadable": (2, ("softmax", "--limit-seconds", "soon")),
+    "limit_zero": (2, ("softmax", "--limit-seconds", "0")),
+    "target_unknown": (2, ("softmax", "--target", "cud")),
+    "target_planned": (3, ("softmax", "--target", "cuda")),
+    "output_unwritable": (2, ("small.tang", "--no-run", "--output", "no-such-folder/report")),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_reads_as_blessed(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    code, arguments = CASES[name]
+    assert saturate_main(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    said = err.removeprefix("the program speaks\n")
+    text = f"$ {' '.join(('tang-saturate', *arguments))}\n{said}exit code {code}\n"
+    path = ERRORS / f"{name}.txt"
+    if request.config.getoption("--bless"):
+        path.write_text(text, encoding="utf-8")
+        return
+    assert path.exists(), f"there is no {path.name}; look at the text, then run pytest --bless\n{text}"
+    assert text == path.read_text(encoding="utf-8"), f"{path.name} differs; if that is meant, run pytest --bless"
+
+
+def test_every_blessed_error_has_a_case() -> None:
+    assert {p.stem for p in ERRORS.glob("*.txt")} == set(CASES)
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "tang_egg", "saturate", *arguments],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent, timeout=120,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def test_standard_output_of_the_process_is_the_report_alone() -> None:
+    done = command("softmax", "--json", "--no-run")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["name"] == "softmax"
+    assert done.stderr == ""
+
+
+def test_a_narrow_encoding_is_no_error() -> None:
+    done = command("softmax", "--no-run", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "cascade.pass" in done.stdout
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    line = f"{sys.executable} -m tang_egg saturate attention --no-run --all | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent, timeout=120
+    )
+    assert done.stdout.split()[-1] == "0"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_compiled_graph_reports_itself(folder: Path) -> None:
+    compiled = optimize(load_graph("small.tang"))
+    text = compiled.report()
+    assert "cascade.pass" in text
+    assert "measured" not in text
+    assert "verified: 6 runs" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0, "2 s"), (0.0123456, "12.3 ms"), (4.5e-6, "4.5 µs"), (3e-9, "3 ns"), (0.0, "0 ns")]
+)
+def test_times_have_fitting_units(value: float, text: str) -> None:
+    assert report_format.seconds(value) == text
+
+
+def test_counts_have_their_plural() -> None:
+    assert [report_format.count(n, "pass") for n in (1, 2)] == ["1 pass", "2 passes"]
+    assert report_format.count(0, "kernel") == "0 kernels"
