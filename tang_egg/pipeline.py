@@ -17,18 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from tang_egg.check import check_graph
+from tang_egg.check import check_graph, check_monoid
 from tang_egg.codegen.candidates import schedules as schedule_candidates
 from tang_egg.cost.roofline import Costs
 from tang_egg.errors import GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.derive import Step
-from tang_egg.ir import Graph, Input, Source, Tensor
+from tang_egg.ir import Graph, Input, Reduce, Scan, Source, Tensor, tensors_of, walk
+from tang_egg.monoid import BUILT_IN
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule
-from tang_egg.verify import Verification, verify
+from tang_egg.verify import Verification, dim_choices, verify
 from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
 
 STAGES = ("graph", "windows", "egraph", "program", "schedule", "source")
@@ -64,6 +65,7 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     """
     start = time.perf_counter()
     check_graph(graph)
+    _check_monoids(graph)
     trace("graph", graph)
     windows = cut(graph)
     done: dict[tuple[tuple[Tensor, ...], tuple[Tensor, ...]], WindowResult] = {}
@@ -79,6 +81,14 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     program, steps = _assemble(graph, parts)
     trace("program", "\n".join(f"{k.name}: {', '.join(t.name for t in k.outputs)}" for k in program.kernels))
     return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start)
+
+
+def _check_monoids(graph: Graph) -> None:
+    """Tries the declared properties of monoids that are not built in: laws and schedules rely on them."""
+    folds = [s for t in tensors_of(graph.outputs) for s in walk(t.body) if isinstance(s, (Reduce, Scan))]
+    own = [m for m in dict.fromkeys(f.monoid for f in folds) if m not in BUILT_IN.values()]
+    for m in own:
+        check_monoid(m, trials=64, dims=dim_choices(graph)[-1])
 
 
 def _assemble(
