@@ -335,6 +335,19 @@ def test_standard_output_of_the_process_is_the_report_alone() -> None:
     assert done.stderr == ""
 
 
+def test_what_libraries_print_stays_out_of_the_report(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noisy(*arguments: Any, **named: Any) -> Any:
+        os.write(1, b"a banner\n")
+        print("a remark")
+        return extract(*arguments, **named)
+
+    monkeypatch.setattr(cli, "extract", noisy)
+    assert saturate_main(["softmax", "--json", "--no-run"]) == 0
+    assert json.loads(capfd.readouterr().out)["name"] == "softmax"
+
+
 def test_a_narrow_encoding_is_no_error() -> None:
     done = command("softmax", "--no-run", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
@@ -342,7 +355,7 @@ def test_a_narrow_encoding_is_no_error() -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
-    line = f"{sys.executable} -m tang_egg saturate attention --no-run --all | head -n 1; echo ${{PIPESTATUS[0]}}"
+    line = f"{sys.executable} -m tang_egg saturate attention --no-run | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent, timeout=120
     )
