@@ -17,13 +17,15 @@ from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Sour
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Rates of one device: operations and bytes per second, seconds per launch, elements of local accumulators."""
+    """Rates of one device: operations and bytes per second, seconds per launch, elements of local accumulators, bytes
+    of cache near one core."""
 
     flops: float = 6e10
     memory: float = 1.2e10
     cache: float = 1.0e11
     launch: float = 1e-5
     local: int = 4096
+    capacity: float = 5e5
 
 
 _WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
@@ -132,7 +134,7 @@ class Costs:
         """The estimate for one kernel that writes `bodies`, each over its axes."""
         work = self._best_work(bodies, tuple(dict.fromkeys(i for a in axes for i in a)))
         written = sum(self.volume(a) * 4.0 for a in axes)
-        compulsory = written + sum(self._bytes(s) for s in work.sources)
+        compulsory = written + sum(self._traffic(s, work) for s in work.sources)
         seconds = (
             self.machine.launch
             + max(
@@ -156,6 +158,13 @@ class Costs:
         assert best is not None
         return best
 
+    def _traffic(self, source: Source, work: _Work) -> float:
+        """Bytes read of a source: once, or once per pass where what one grid point reads does not stay in the cache."""
+        whole = self._bytes(source)
+        passes, axes = work.sources[source]
+        share = whole / max(self.volume(axes & work.grid), 1.0)
+        return whole * (len(passes) if share > self.machine.capacity else 1)
+
     def _bytes(self, source: Source) -> float:
         elements = 1.0
         for s in source.shape:
@@ -168,7 +177,7 @@ class Costs:
         options = {frozenset[Index]()}
         for f in folds:
             lacking = frozenset(i for i in outputs if i not in free(f))
-            if all(self.volume(free(g) & lacking) <= self.machine.local for g in folds):
+            if len(lacking) < len(outputs) and all(self.volume(free(g) & lacking) <= self.machine.local for g in folds):
                 options.add(lacking)
         return tuple(sorted(options, key=lambda o: (len(o), sorted(i.name for i in o))))
 
@@ -181,7 +190,8 @@ class _Work:
     grid: frozenset[Index]
     flops: float = 0.0
     loads: float = 0.0
-    sources: dict[Source, None] = field(default_factory=dict)
+    sources: dict[Source, tuple[frozenset[object], frozenset[Index]]] = field(default_factory=dict)
+    """For each source: the outermost folds that read it, and the indices by which it is read."""
     seen: set[object] = field(default_factory=set)
 
     def visit(self, s: Scalar, scope: Mapping[Index, object]) -> None:
@@ -190,17 +200,29 @@ class _Work:
         if key in self.seen or isinstance(s, (Const, Position, Test)):
             return
         self.seen.add(key)
-        volume = self.costs.volume(self.grid | free(s))
+        volume = self._volume(free(s), scope)
         if isinstance(s, (Reduce, Scan)):
             self._fold(s, scope)
             return
         if isinstance(s, Apply):
             self.flops += _WEIGHT.get(s.op, 1.0) * volume / (2.0 if s.op == "mul" else 1.0)
         elif isinstance(s, Read):
-            self.sources[s.source] = None
+            passes, axes = self.sources.get(s.source, (frozenset(), frozenset()))
+            outermost = next(iter(scope.values()), None)
+            self.sources[s.source] = (passes | {outermost}, axes | free(s))
             self.loads += volume / 4.0
         for c in children(s):
             self.visit(c, scope)
+
+    def _volume(self, depends: frozenset[Index], scope: Mapping[Index, object]) -> float:
+        """How often something is evaluated: at each grid point, for its fold indices and its local axes.
+
+        A fold may bind an index that is an output axis as well (a row statistic under its own row): it then runs anew.
+        """
+        folded = frozenset(i for i in depends if i in scope)
+        return (
+            self.costs.volume(self.grid) * self.costs.volume(folded) * self.costs.volume(depends - folded - self.grid)
+        )
 
     def _fold(self, s: Reduce | Scan, scope: Mapping[Index, object]) -> None:
         bound = s.indices if isinstance(s, Reduce) else (s.index,)
@@ -213,7 +235,7 @@ class _Work:
             key = (fold, k, frozenset(scope[i] for i in free(s) if i in scope))
             if key not in self.seen:
                 self.seen.add(key)
-                self.flops += self.costs.volume(self.grid.union(bound, free(s.body[k]))) / 2.0
+                self.flops += self._volume(free(s.body[k]).union(bound), inner) / 2.0
                 self.visit(s.body[k], inner)
         if isinstance(s, Reduce):
             for d in s.where.data:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from tang_egg.affine import Index
 from tang_egg.ir import (
@@ -297,8 +298,22 @@ def _renamed_component(c: Component, name: str, names: Mapping[str, str]) -> Com
     return Component(name, c.type, c.axes, follow)
 
 
+def count_points(s: Scalar) -> Scalar:
+    """`s` with sums of a constant over whole indices computed: they are only of use inside a pass."""
+    done: dict[Scalar, Scalar] = {}
+    for x in walk(s):
+        x_ = map_children(x, lambda c: done[c])
+        if isinstance(x_, Reduce) and x_.monoid is SUM and x_.where.everywhere and isinstance(x_.body[0], Const):
+            sizes = [i.size.value for i in x_.indices]
+            if all(n is not None for n in sizes):
+                x_ = const(float(x_.body[0].value) * prod(n for n in sizes if n is not None))
+        done[x] = x_
+    return done[s]
+
+
 def join_siblings(roots: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     """The same values with sibling folds joined: equal index and domain, and neither needs the other."""
+    roots = tuple(count_points(r) for r in roots)
     for _ in range(8):
         joined = _join_once(roots)
         if joined == roots:

@@ -65,11 +65,14 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
 
 
 def reasons(terms: Terms) -> dict[str, str]:
-    """Why cascades were refused, by the name of what they would have computed and the statistic they follow."""
+    """Why cascades were refused where none was accepted: by what they would have computed and the statistic followed."""
+    accepted = {
+        c for c, variants in terms.found.items() if any(v.node and v.node.constructor == "Casc" for v in variants)
+    }
     return {
         f"{terms.names.get(c, f'class {c.number}')} at {print_scalar(term)}": reason
         for (c, reason), term in terms.refused.items()
-        if not terms.reads_stored(term)
+        if c not in accepted and not terms.reads_stored(term)
     }
 
 

@@ -174,7 +174,8 @@ class Terms:
         """The cheapest terms, and the best of each kind that a user may need although it costs more here.
 
         Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass (it
-        pays off only once its siblings join); shallowest.
+        pays off only once its siblings join); shallowest; a mean by its own count (only that is a mean of what a pass has
+        seen so far).
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
@@ -184,7 +185,13 @@ class Terms:
         kinds += [v for v in lean if self._passes(v.term)][:1]
         kinds += [v for v in ranked if self._passes(v.term) and self._depth(v.term)[0] == NESTING][:1]
         kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
+        kinds += [v for v in ranked if self._counts_points(v.term) and not self.reads_stored(v.term)][:1]
         return list(dict.fromkeys(kinds))
+
+    def _counts_points(self, term: Scalar) -> bool:
+        """Whether every fold of a term is plain and one of them counts points."""
+        folds = [s for s in walk(term) if isinstance(s, Reduce)]
+        return any(isinstance(f.body[0], Const) for f in folds) and self._depth(term)[1] == 1
 
     def _folds(self, term: Scalar) -> int:
         """The number of distinct folds in a term."""

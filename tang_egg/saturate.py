@@ -103,15 +103,13 @@ def saturate_window(
     for t in inside:
         encoding.tensor(t)
     _facts(encoding, [named[t].body for t in inside], limits)
-    lines = [*encoding.lines]
-    for law, left, right in encoding.seeds:
-        lines.append(f"(union {left} {right})")
-        lines.append(f'(edge "{law}" (N_Is {left}) (N_Is {right}))')
-    text = "\n".join(lines)
+    written = "\n".join(encoding.lines)
+    seeds = "\n".join(f"(union {left} {right})" for _, left, right in encoding.seeds)
     try:
         with _engine(limits.values) as engine:
-            _execute(engine, text)
+            _execute(engine, written)
             before = decode(engine)
+            _execute(engine, seeds)
             matches, stopped = _run(engine, limits, start)
             snapshot = decode(engine)
     except BaseException as e:
@@ -122,12 +120,13 @@ def saturate_window(
             where="saturation of a window",
             mend="report this with the graph; TANG_TRACE=egraph dumps the program that was run",
         ) from e
-    renumbered = {name: snapshot.roots[name] for name in before.roots if name in snapshot.roots}
-    by_old = {before.roots[name]: new for name, new in renumbered.items()}
+    by_old = {old: snapshot.roots[name] for name, old in before.roots.items()}
+    # before the seeds every class is one term; a term that only a seed needed stands after the user's own
+    own = {name: _renumber(before.classes[old][0], by_old) for name, old in before.roots.items()}
     source: dict[ClassId, ENode] = {}
-    for old, nodes in before.classes.items():
-        if old in by_old:
-            source.setdefault(by_old[old], _renumber(nodes[0], by_old))
+    for name in sorted(own, key=lambda n: int(n[2:])):
+        source.setdefault(snapshot.roots[name], own[name])
+    snapshot.edges += [(law, own[left], own[right]) for law, left, right in encoding.seeds]
     return Saturation(
         snapshot,
         encoding,
@@ -137,7 +136,7 @@ def saturate_window(
         matches,
         not stopped,
         stopped,
-        text,
+        f"{written}\n{seeds}",
     )
 
 
