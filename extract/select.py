@@ -65,7 +65,7 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
 
 
 def reasons(terms: Terms) -> dict[str, str]:
-    """Why cascades were refused where none was accepted: by what they would have computed and the statistic followed."""
+    """Why cascades were refused where none was accepted, by what was to be computed and the statistic followed."""
     accepted = {
         c for c, variants in terms.found.items() if any(v.node and v.node.constructor == "Casc" for v in variants)
     }

@@ -174,8 +174,8 @@ class Terms:
         """The cheapest terms, and the best of each kind that a user may need although it costs more here.
 
         Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass (it
-        pays off only once its siblings join); shallowest; a mean by its own count (only that is a mean of what a pass has
-        seen so far).
+        pays off only once its siblings join); shallowest; a mean by its own count (only that is a mean of what a pass
+        has seen so far).
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
