@@ -23,6 +23,8 @@ b, f, m, t = variables("b f m t")
 w = Var("w", "bool")
 j = Name("j")
 H, D, ONE_, ZERO_ = HOLE.egg(), DELTA.egg(), ONE.egg(), ZERO.egg()
+# Only what depends on the index is taken apart: a class like 0 = x·0 would otherwise be abstracted without end.
+MOVES_ON = ("(seek e j)", "(= F (fv e))", "(set-contains F j)")
 H_FREE = ("(= H_f (fv f))", '(set-not-contains H_f "%h")')
 
 table.relation("seek", "Sc", "String", proposition="a demand: look here for statistics of the index; claims nothing")
@@ -43,19 +45,19 @@ for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "x y z")):
                   then=tuple(f"(seek {v} j)" for v in _args.split()), phase="walk", proof="Demand.trivial")
 table.closure("cascade.statistic", given=("(seek e j)", "(= F (fv e))", "(set-not-contains F j)", "(finished e j)"),
               then=("(statistic e j)", f"(abstracts e j e {H})"), phase="walk", proof="Cascade.abstract_hole")
-table.closure("cascade.abstract_one", given=("(seek e j)", "(= e (Ap1 op x))", "(abstracts x j m f)"),
+table.closure("cascade.abstract_one", given=(*MOVES_ON, "(= e (Ap1 op x))", "(abstracts x j m f)"),
               then=("(abstracts e j m (Ap1 op f))",), phase="walk", proof="Cascade.abstract_map")
 table.closure("cascade.abstract_left",
-              given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts x j m f)", "(clean y j)"),
+              given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts x j m f)", "(clean y j)"),
               then=("(abstracts e j m (Ap2 op f y))",), phase="walk", proof="Cascade.abstract_map")
 table.closure("cascade.abstract_right",
-              given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts y j m f)", "(clean x j)"),
+              given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts y j m f)", "(clean x j)"),
               then=("(abstracts e j m (Ap2 op x f))",), phase="walk", proof="Cascade.abstract_map")
 table.closure("cascade.abstract_both",
-              given=("(seek e j)", "(= e (Ap2 op x y))", "(abstracts x j m f)", "(abstracts y j m g)"),
+              given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts x j m f)", "(abstracts y j m g)"),
               then=("(abstracts e j m (Ap2 op f g))",), phase="walk", proof="Cascade.abstract_map")
 table.closure("cascade.abstract_select",
-              given=("(seek e j)", '(= e (Ap3 "select" x y z))', "(abstracts y j m f)", "(clean x j)", "(clean z j)"),
+              given=(*MOVES_ON, '(= e (Ap3 "select" x y z))', "(abstracts y j m f)", "(clean x j)", "(clean z j)"),
               then=('(abstracts e j m (Ap3 "select" x f z))',), phase="walk", proof="Cascade.abstract_map")
 
 # How the abstracted body moves.
