@@ -28,7 +28,8 @@ ROUNDING = ("exact", "reassociates", "rescales", "algebraic")
 class Condition:
     """A side condition: egglog facts, and (for trials on random values) what it says of the variables.
 
-    `absent`: pairs (scalar variable, index variable): the scalar does not depend on the index.
+    `absent`: pairs (scalar variable, index variable or view): the scalar does not depend on the index, or on any that
+    the view replaces.
     `defines`: scalar variables that the condition says equal a term over the others.
     """
 

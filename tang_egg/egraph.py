@@ -42,6 +42,7 @@ from tang_egg.ir import (
     Test,
     free,
     type_of,
+    walk,
 )
 from tang_egg.monoid import ALL, ANY, MAX, MIN, PRODUCT, SUM, Monoid
 from tang_egg.rewrite import substitute
@@ -250,14 +251,15 @@ class Encoding:
         for below in self._leaves_of(named.body):
             inner = self.scalar(below)
             view = self._bind(f'(Let "{key}" {inner})')
-            self.seeds.append(("view.read", view, self.scalar(substitute(below, whole))))
+            inside = isinstance(below, Read) and below.source in self.inside
+            seed = "view.compose" if inside else "view.read"
+            self.seeds.append((seed, view, self.scalar(substitute(below, whole))))
         return result
 
-    def _leaves_of(self, body: Scalar) -> list[Scalar]:
-        from tang_egg.ir import walk
-
-        plain = (s for s in walk(body) if isinstance(s, (Read, Position, Test)))
-        return [s for s in plain if not isinstance(s, Read) or s.source not in self.inside]
+    @staticmethod
+    def _leaves_of(body: Scalar) -> list[Scalar]:
+        """Where a view pushed into a body ends: reads, positions and tests."""
+        return [s for s in walk(body) if isinstance(s, (Read, Position, Test))]
 
     def monoid(self, m: Monoid) -> str:
         if m in _KEYED:
@@ -317,8 +319,6 @@ class Encoding:
 
 
 def _has_fold(s: Scalar) -> bool:
-    from tang_egg.ir import walk
-
     return any(isinstance(x, (Reduce, Scan)) for x in walk(s)) or any(
         isinstance(x, Read) and isinstance(x.source, Tensor) for x in walk(s)
     )

@@ -113,6 +113,10 @@ class Tensor(Node):
         """Extents in elements, in storage order."""
         return tuple(i.size for i in self.axes)
 
+    def __repr__(self) -> str:
+        # by name only: written out, bodies that share tensors grow without bound
+        return f"Tensor({self.name}[{', '.join(map(repr, self.axes))}])"
+
 
 Source: TypeAlias = "Input | Tensor"
 Coordinate: TypeAlias = "Affine | Scalar"

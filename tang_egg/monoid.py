@@ -74,6 +74,9 @@ class Monoid(Node):
     identity: tuple[Scalar, ...]
     properties: frozenset[str] = frozenset()
 
+    def __repr__(self) -> str:
+        return f"Monoid({self.name})"
+
     @property
     def commutative(self) -> bool:
         return "commutative" in self.properties

@@ -23,7 +23,7 @@ from tang_egg.affine import Affine, Index, affine
 from tang_egg.extract.passes import Follower, build_cascade
 from tang_egg.extract.terms import as_domain
 from tang_egg.interpret import evaluate
-from tang_egg.ir import Apply, Const, Input, Read, Reduce, Scalar, StateRef, Tensor, type_of
+from tang_egg.ir import Apply, Const, Input, Read, Reduce, Scalar, StateRef, Tensor, free, type_of
 from tang_egg.monoid import ALL, ANY, MAX, MIN, PRODUCT, SUM, Monoid
 from tang_egg.rules.law import Law
 from tang_egg.rules.pattern import Argument, Name, Node, Pattern, Var, pattern_variables
@@ -135,8 +135,9 @@ class _Maker:
         if p.constructor == "Let":
             assert isinstance(a[0], Name)
             body, view = self.scalar(a[1]), self.views[a[0]]
-            source = Tensor("seen", self.free, body, "f64" if type_of(body) == "real" else "bool")
-            return Read(source, tuple(view.get(i, affine(i)) for i in self.free))
+            axes = (*self.free, *sorted(free(body) - set(self.free), key=lambda i: i.name))
+            source = Tensor("seen", axes, body, "f64" if type_of(body) == "real" else "bool")
+            return Read(source, tuple(view.get(i, affine(i)) for i in axes))
         raise AssertionError(f"a law mentions {p.constructor}, which has no instance")
 
     def _bool(self, v: Var) -> None:
@@ -155,7 +156,8 @@ class _Maker:
 
     def _read(self, v: Var) -> Scalar:
         allowed = [i for n, i in self.indices.items() if n not in self.absent.get(v, ())]
-        chosen = tuple(i for i in (*self.free, *allowed) if self.rng.random() < 0.8)
+        unseen = {i for k in self.absent.get(v, ()) for i in self.views.get(k, ())}
+        chosen = tuple(i for i in (*self.free, *allowed) if i not in unseen and self.rng.random() < 0.8)
         made = Input(v.name, tuple(i.size for i in chosen), "bool" if v.type == "bool" else "f64")
         shape = tuple(s.evaluate({}) for s in made.shape)
         values = self.draw(shape)
