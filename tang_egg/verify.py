@@ -18,15 +18,19 @@ import numpy.typing as npt
 from tang_egg.affine import Affine, Dim
 from tang_egg.errors import BindError, VerificationError
 from tang_egg.interpret import interpret
-from tang_egg.ir import Graph, Input, Read, Scalar, tensors_of, walk
+from tang_egg.ir import Graph, Input, Read, Scalar, Source, Tensor, sources, tensors_of, walk
 from tang_egg.ops import FLOATS, INTEGERS
 from tang_egg.program import Program
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.schedule import Schedule
+from tang_egg.windows import replace_sources
 
 Array = npt.NDArray[Any]
 TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "f16": 5e-3, "bf16": 4e-2}
 """Largest |error| / max |reference| by storage type."""
+
+NUDGE, NUDGE_OF_DOUBLE, NUDGES = 2.0**-19, 2.0**-47, 8
+"""The relative changes that stand for the rounding of sums, and how often they are tried."""
 
 SIZES = (1, 13, 67)
 """Values tried for a symbolic dim, as far as its facts allow."""
@@ -58,9 +62,9 @@ def verify(
             got = runner({k: v.copy() for k, v in inputs.items()}, dims)
             found.runs += 1
             for t in graph.outputs:
-                error = relative_error(got[t.name], expected[t.name])
+                error = relative_error(_values(got[t.name], t.dtype), expected[t.name])
                 found.errors[t.name] = max(found.errors.get(t.name, 0.0), error)
-                if not error <= TOLERANCE.get(t.dtype, 0.0):
+                if not error <= TOLERANCE.get(t.dtype, 0.0) and not _rounding(graph, t, inputs, dims, got[t.name]):
                     raise VerificationError(
                         f"output '{t.name}' is wrong by {error:.3g} of its largest value",
                         where=_first_wrong(program, schedules, inputs, dims),
@@ -69,15 +73,56 @@ def verify(
     return found
 
 
+def _rounding(graph: Graph, t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], got: Array) -> bool:
+    """Whether a wrong value of `t` is no worse than what last bits changed on the way there would do to it.
+
+    The exponential of a score of several hundred, a sum that cancels, a quantised value at the border of two steps and
+    the larger of two nearly equal scores are like that: no kernel in single precision can agree there.
+    """
+    rng = np.random.default_rng(1)
+    values, exact = _values(got, t.dtype), interpret(graph, inputs, dims, checked=False)[t.name]
+    seen = [_nudged(t, inputs, dims, rng) for _ in range(NUDGES)]
+    if t.dtype not in TOLERANCE:
+        return bool(np.any([values == s for s in (exact, *seen)], axis=0).all())
+    error = relative_error(values, exact)
+    return error < float("inf") and error <= TOLERANCE[t.dtype] + 4 * max(relative_error(s, exact) for s in seen)
+
+
+def _nudged(t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], rng: np.random.Generator) -> Array:
+    """The tensor `t` when each real element of an input or an earlier tensor is off by up to its NUDGE."""
+
+    def nudge(a: Array, dtype: str) -> Array:
+        if dtype not in FLOATS:
+            return a
+        size = NUDGE_OF_DOUBLE if dtype == "f64" else NUDGE
+        return a.astype(np.float64) * (1 + rng.uniform(-size, size, np.shape(a)))
+
+    held = {k: nudge(a, str(a.dtype).replace("float", "f")) for k, a in inputs.items()}
+    stored: dict[Source, Source] = {}
+    for u in tensors_of((t,)):
+        body = replace_sources(u.body, lambda s: stored.get(s, s))
+        read = tuple(dict.fromkeys(s for s in sources(body) if isinstance(s, Input)))
+        alone = Graph(t.name, read, (Tensor("out", u.axes, body, u.dtype),))
+        found = interpret(alone, {i.name: held[i.name] for i in read}, dims, checked=False)["out"]
+        if u is t:
+            return found
+        stored[u] = Input(f"@{u.name}", u.shape, "f64" if u.dtype in FLOATS else u.dtype)
+        held[f"@{u.name}"] = nudge(found, u.dtype)
+    raise AssertionError("a tensor comes last in its own order")
+
+
 def _tame_inputs(graph: Graph, dims: Mapping[str, int], edge: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Sample inputs and the reference, with inputs shrunk until nothing leaves the range of single precision.
+    """Sample inputs and the reference, with inputs shrunk until no tensor leaves the range of its type.
 
     Long products (a recurrence over hundreds of steps) overflow on values of size 10; that says nothing of the kernel.
     """
     inputs = sample_inputs(graph, dims, edge=edge)
-    reals = [t for t in graph.outputs if t.dtype in _LARGEST]
+    order = tensors_of(graph.outputs)
+    watched = Graph(graph.name, graph.inputs, tuple(order))
+    reals = [t for t in order if t.dtype in _LARGEST]
     for _ in range(8):
-        expected = interpret(graph, inputs, dims)
+        # Unchecked: computed coordinates and divisors may leave their range here, and kernels treat them alike.
+        expected = interpret(watched, inputs, dims, checked=False)
         if all(_largest(expected[t.name]) < _LARGEST[t.dtype] for t in reals):
             break
         inputs = {k: v * v.dtype.type(0.25) if v.dtype.kind == "f" else v for k, v in inputs.items()}
@@ -90,6 +135,11 @@ def _largest(a: Any) -> float:
 
 
 _LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300}
+
+
+def _values(a: Array, dtype: str) -> Array:
+    """The numbers that a result holds: bf16 comes as its bits, the upper half of those of a single."""
+    return (a.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" and a.dtype == np.uint16 else a
 
 
 def relative_error(got: Any, expected: Any) -> float:
@@ -132,9 +182,7 @@ def _fit(d: Dim, wanted: int) -> int:
     return size
 
 
-def sample_inputs(
-    graph: Graph, dims: Mapping[str, int], *, edge: bool, seed: int = 0
-) -> dict[str, Array]:
+def sample_inputs(graph: Graph, dims: Mapping[str, int], *, edge: bool, seed: int = 0) -> dict[str, Array]:
     """Arrays for every input; integers used as coordinates stay inside what they index."""
     rng = np.random.default_rng(seed + edge)
     ranges = _coordinate_ranges(graph, dims)
@@ -201,8 +249,9 @@ def _first_wrong(
     got = compile_program(watched, schedules)({k: v.copy() for k, v in inputs.items()}, dims)
     for plan in program.kernels:
         for t in plan.outputs:
-            if not relative_error(got[t.name], expected[t.name]) <= TOLERANCE.get(t.dtype, 0.0):
-                same = [u.name for u in program.tensors if u is not t and _alike(got[t.name], expected[u.name])]
+            values = _values(got[t.name], t.dtype)
+            if not relative_error(values, expected[t.name]) <= TOLERANCE.get(t.dtype, 0.0):
+                same = [u.name for u in program.tensors if u is not t and _alike(values, expected[u.name])]
                 hint = f"; its values are those of '{same[0]}'" if same else ""
                 return f"kernel '{plan.name}', tensor '{t.name}', dims {dict(dims)}{hint}"
     return f"no single kernel at dims {dict(dims)}: the derivation itself"
