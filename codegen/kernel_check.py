@@ -112,7 +112,7 @@ class _Check:
             self.fail(f"'{s.var}' is defined twice", s.var)
         types, moving = dict(self.types), dict(self.moving)
         self.types[s.var] = "i64"
-        self.moving[s.var] = frozenset({s.var})
+        self.moving[s.var] = self.movers(s.start) | {s.var}
         if s.kind == "parallel":
             self.parallel.append((s.var, frozenset(self.arrays)))
         self.block(s.body)

@@ -16,6 +16,7 @@ from itertools import count
 from tang_egg import ops
 from tang_egg.affine import Affine, AffineLike, Dim, Index, affine
 from tang_egg.codegen.kernel import (
+    Assign,
     Build,
     Call,
     Declare,
@@ -63,7 +64,11 @@ def to_vectors(kernel: Kernel) -> Kernel:
 class _Vectors:
     def __init__(self, kernel: Kernel) -> None:
         self.fresh = count(1)
-        self.taken = {s.name for s in statements(kernel.body) if isinstance(s, Let)}
+        declared = list(statements(kernel.body))
+        self.taken = {b.name for b in kernel.buffers} | set(kernel.dims)
+        self.taken |= {s.name for s in declared if isinstance(s, (Assign, Let))}
+        self.taken |= {s.var for s in declared if isinstance(s, Loop)}
+        self.taken |= {s.buffer.name for s in declared if isinstance(s, Declare)}
 
     def name(self, stem: str) -> str:
         stem = stem.rstrip("0123456789").rstrip("_") or stem

@@ -1,7 +1,7 @@
 """From tensors and a schedule to a kernel: the grid over the outputs' indices, and what is stored at each of its tiles.
 
     whole axes of the outputs are bound first, as blocks;
-    then one loop per common index of all outputs, outermost first: full tiles, then single points for the rest;
+    then one loop per common index of all outputs, outermost first, by tiles;
     inside, each output loops over the axes that it alone has, and stores its body for every point of the block.
 
 Everything else follows from the body: folds (lower_fold), their steps (lower_update), scans (lower_scan), values.
@@ -10,12 +10,13 @@ Everything else follows from the body: folds (lower_fold), their steps (lower_up
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from tang_egg.affine import Affine, Index, affine, dims_of
-from tang_egg.codegen.kernel import Buffer, Call, Form, Kernel, Literal, Store, number
+from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Kernel, Literal, Select, Store, number
+from tang_egg.codegen.lower_chunk import Chunks
 from tang_egg.codegen.lower_fold import part_of
-from tang_egg.codegen.lower_scan import Scans
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
@@ -36,7 +37,7 @@ def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
     return (*dict.fromkeys(s for t in outputs for s in sources(t.body)), *outputs)
 
 
-class _Lowering(Scans):
+class _Lowering(Chunks):
     """One kernel under construction."""
 
     def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
@@ -58,21 +59,29 @@ class _Lowering(Scans):
         self.written = {
             t: Buffer(self.name(t.name), t.dtype, "global", _size(t.shape), "output", bool(t.into)) for t in outputs
         }
-        self.in_parallel = False
 
     def run(self) -> Kernel:
         common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
         named = [i for n in self.schedule.order for i in common if i.name == n]
         order = named + [i for i in common if i not in named]
         order = [i for i in order if i not in self.scanned] + [i for i in order if i in self.scanned]
-        whole = [i for i in order if self._held(i)]
+        whole = [i for i in order if self._held_whole(i)]
         with self.inside(*(Axis(i, affine(0), i.size.value or 1) for i in whole)):
-            self._grid([i for i in order if i not in whole])
+            chunked = self.cut(order)
+            if chunked is None:
+                self._grid([i for i in order if i not in whole])
+            else:
+                self.find_starts(chunked, order)
+                with self.chunks(chunked):
+                    self._grid([i for i in order if i not in whole])
         buffers = (*self.buffers.values(), *self.written.values())
         note = _note(self.outputs, self.schedule)
         return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch), note)
 
-    def _held(self, i: Index) -> bool:
+    def work(self) -> Affine:
+        return _work(self.outputs)
+
+    def _held_whole(self, i: Index) -> bool:
         return self.schedule.tile_of(i.name) == 0 and bool(i.size.value) and i not in self.scanned
 
     def _grid(self, indices: list[Index]) -> None:
@@ -81,33 +90,45 @@ class _Lowering(Scans):
                 self._output(t, [i for i in t.axes if self.bound(i) is None])
             return
         i, rest = indices[0], indices[1:]
+        if self.chunked is not None and i is self.chunked.index:
+            with self.chunk(self.chunked):
+                self._grid(rest)
+            return
         parallel = i.name in self.schedule.parallel and i not in self.scanned and not self.in_parallel
         self.in_parallel |= parallel
-        self._tiles(i, "parallel" if parallel else "serial", lambda: self._grid(rest))
+        self.tiles(i, "parallel" if parallel else "serial", lambda: self._grid(rest))
         self.in_parallel &= not parallel
 
-    def _tiles(self, i: Index, kind: str, inner) -> None:  # type: ignore[no-untyped-def]
-        """Loops over the full tiles of an output index, then over the points that are left."""
+    def tiles(self, i: Index, kind: str, inner: Callable[[], None]) -> None:
+        """Loops over the tiles of an output index; where an axis may be shorter than a tile, also over its points.
+
+        The last tile is moved back to end with the axis: what it shares with the one before is computed twice, to the
+        same values. Outputs that take the memory of an input do not allow that; their last points run one by one.
+        """
         size, extent = self.schedule.tile_of(i.name), i.size.value
-        work = _work(self.outputs) if kind == "parallel" else None
-        full = number(0)
+        work = self.work() if kind == "parallel" else None
+        full: Expr = number(0)
         if size > 1 and i not in self.scanned and (extent is None or extent >= size):
-            span = Call("idiv", (Form(i.size), number(size)), "i64")
-            full_count = (
-                number(extent // size * size) if extent is not None else Call("mul", (span, number(size)), "i64")
-            )
-            stop = self._name_bound(f"{i.name}_full", full_count)
-            with self.loop(i, number(0), stop, size, kind, size, work):
+            stop: Expr = Form(i.size)
+            last = None if extent is not None and extent % size == 0 else i.size - size
+            if last is not None and any(t.into for t in self.outputs):
+                last = None
+                stop = Call("mul", (Call("idiv", (Form(i.size), number(size)), "i64"), number(size)), "i64")
+                stop = number(extent // size * size) if extent is not None else stop
+            elif extent is None:
+                fits = Call("le", (number(size), Form(i.size)), "bool")
+                stop = Select(fits, Form(i.size), number(0), "i64")
+            full = self.name_bound(f"{i.name}_full", stop)
+            with self.loop(i, number(0), full, size, kind, size, work, last):
                 inner()
-            if extent is not None and extent % size == 0:
+            if full == Form(i.size):
                 return
-            full = stop  # type: ignore[assignment]
         with self.loop(i, full, Form(i.size), 1, kind, 1, work):
             inner()
 
     def _output(self, t: Tensor, axes: list[Index]) -> None:
         if axes:
-            self._tiles(axes[0], "serial", lambda: self._output(t, axes[1:]))
+            self.tiles(axes[0], "serial", lambda: self._output(t, axes[1:]))
             return
         blocks = self.contiguous_last(self.blocks(t.axes), [t.body])
         self.prepare([t.body], blocks)

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from math import prod
 
-from tang_egg.affine import Affine, Index, Inequality, affine
-from tang_egg.codegen.kernel import Call, Expr, Form, Let, Var, number
+from tang_egg.affine import Index, affine
+from tang_egg.codegen.kernel import Call, Expr, Form, Store, number
 from tang_egg.codegen.lower_scope import Axis, Known
-from tang_egg.codegen.lower_state import State, register_tile
-from tang_egg.codegen.lower_update import Updates
+from tang_egg.codegen.lower_span import Span, Spans
+from tang_egg.codegen.lower_state import Slot, State, register_tile
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scalar, Scan, Test, free, walk
 from tang_egg.schedule import FoldPlan
@@ -36,10 +37,15 @@ def part_of(s: Reduce | Scan, part: int) -> Scalar:
     return Reduce(s.monoid, s.indices, s.where, s.body, part, s.at)
 
 
-class Folds(Updates):
+BLOCK = 64
+"""The length of a block of a fold on threads is a multiple of this."""
+
+
+class Folds(Spans):
     """See the module text."""
 
     parts: dict[Scalar, set[int]]
+    in_parallel = False
 
     def fold(self, s: Reduce) -> Read:
         """Computes a fold where its indices are bound, and gives the read of component `part` of its state."""
@@ -87,7 +93,8 @@ class Folds(Updates):
         conditions += [g for g in guards if g not in conditions]
         with self.inside(*own):
             axes = self.contiguous_last(self.component_axes(group, parts[0]), group.body)
-            if len(parts) == 1 and not own and axes and self._flat(group):
+            cut = any(self.schedule.fold_of(i.name).how == "blocks" for i in group.indices)
+            if len(parts) == 1 and not own and axes and not cut and self._flat(group):
                 state = self._by_register_tiles(group, parts[0], axes, conditions)
             else:
                 state = self.declare_state(group, parts)
@@ -181,87 +188,80 @@ class Folds(Updates):
         if held is not None and held.whole and not rest and not scanned and held.index.size.value:
             self._tile(group, state, held, conditions)
             return
-        plan = FoldPlan() if scanned or rest else self.schedule.fold_of(index.name)
-        low, high, kept = self._limits(index, rest, conditions, scanned)
-        if plan.how == "serial" or plan.size <= 1 or not self._tileable(index, plan):
-            with self.loop(index, low, high):
-                self._loops(group, state, rest, kept)
-            return
-        full = self._full_tiles(index, low, high, plan.size)
-        if plan.how == "lanes" and not self.is_cascade(group) and group.monoid.commutative:
-            self._lanes(group, state, index, plan.size, low, full, kept)
-        else:
-            with self.loop(index, low, full, plan.size, size=plan.size) as axis:
-                self._tile(group, state, axis, kept)
-        if not (
-            isinstance(high, Form)
-            and high.form.value is not None
-            and low == number(0)
-            and high.form.value % plan.size == 0
-        ):
-            with self.loop(index, full, high):
-                self._loops(group, state, rest, kept)
+        plan = self.schedule.fold_of(index.name)
+        if scanned or (rest and plan.how != "blocks"):
+            plan = FoldPlan()
+        span = self.span(index, rest, conditions, scanned)
+        with self.guarded(*span.implied):
+            if plan.how == "blocks" and plan.size > 1:
+                self._by_blocks(group, state, index, rest, plan.size, span)
+            elif plan.how == "serial" or plan.size <= 1 or not self._tileable(index, plan):
+                self._by_points(group, state, index, rest, span)
+            elif plan.how == "lanes" and not self.is_cascade(group) and group.monoid.commutative:
+                self._lanes(group, state, index, plan.size, span)
+            else:
+                left = self.by_tiles(index, plan.size, span, lambda axis, c: self._tile(group, state, axis, c))
+                self._left_over(group, state, index, span, left)
+
+    def _by_points(self, group: Reduce, state: State, index: Index, rest: list[Index], span: Span) -> None:
+        """Point by point: those at which all of the block surely counts, then the others under masks."""
+        low = span.low
+        if span.sure is not None:
+            stop = self.name_bound(f"{index.name}_sure", Call("max", (span.sure, low), "i64"))
+            with self.loop(index, low, stop):
+                self._loops(group, state, rest, span.clear)
+            low = stop
+        with self.loop(index, low, span.high):
+            self._loops(group, state, rest, span.kept)
+
+    def _left_over(self, group: Reduce, state: State, index: Index, span: Span, low: Expr | None) -> None:
+        if low is not None:
+            with self.loop(index, low, span.high):
+                self._loops(group, state, [], span.kept)
+
+    def _by_blocks(
+        self, group: Reduce, state: State, index: Index, rest: list[Index], count: int, span: Span
+    ) -> None:  # fmt: skip
+        """`count` blocks of the range, each folded into a state of its own (on threads), then combined in order."""
+        over = Index(f"{index.name}~block", affine(count))
+        found: dict[int, Slot] = {}
+        for k, slot in state.items():
+            axes = [Axis(over, affine(0), count), *slot.axes]
+            local = self.array(f"{slot.local.buffer.name}_parts", slot.local.buffer.type, axes)
+            coordinates = (affine(over), *(affine(a.index) for a in slot.axes))
+            found[k] = Slot(local, slot.axes, Read(self.as_input(local), coordinates))
+        points = Call("add", (span.high, Call("neg", (span.low,), "i64")), "i64")
+        share = Call("idiv", (Call("add", (points, number(BLOCK * count - 1)), "i64"), number(BLOCK * count)), "i64")
+        length = self.name_bound(f"{index.name}_share", Call("mul", (share, number(BLOCK)), "i64"))
+        work = index.size * prod(a.size for slot in state.values() for a in slot.axes)
+        held, kind = self.in_parallel, "serial" if self.in_parallel else "parallel"
+        self.in_parallel = True
+        with self.loop(over, number(0), number(count), 1, kind, 1, work if kind == "parallel" else None) as block:
+            skipped = Call("mul", (Form(block.start), length), "i64")
+            low = self.name_bound(f"{index.name}_lo", Call("add", (span.low, skipped), "i64"))
+            end = Call("min", (span.high, Call("add", (low, length), "i64")), "i64")
+            part = replace(span, low=low, high=self.name_bound(f"{index.name}_hi", end), clear=span.kept, sure=None)
+            mine = self.declare_state(group, list(state))
+            if rest or self.is_cascade(group) or not group.monoid.commutative or any(s.axes for s in mine.values()):
+                self._by_points(group, mine, index, rest, part)
+            else:
+                lanes = next((n for n in (32, 16, 8) if index.size.value is None or index.size.value >= n), 1)
+                lanes = lanes if len(mine) == 1 else min(lanes, 8)
+                (self._lanes if lanes > 1 else self._by_points_of)(group, mine, index, lanes, part)
+            for k, slot in mine.items():
+                with self.inside(), self.points(slot.axes):
+                    address = self.local_address(found[k].local, found[k].read)
+                    self.scope.out.append(Store(found[k].local.buffer, Form(address), self.evaluate(slot.read)))
+        self.in_parallel = held
+        with self.loop(over, number(0), number(count)):
+            self.take_up(group, state, found)
+
+    def _by_points_of(self, group: Reduce, state: State, index: Index, size: int, span: Span) -> None:
+        self._by_points(group, state, index, [], span)
 
     def _tileable(self, index: Index, plan: FoldPlan) -> bool:
         size = index.size.value
         return size is None or size >= plan.size
-
-    def _full_tiles(self, index: Index, low: Expr, high: Expr, size: int) -> Expr:
-        """Where the last full tile ends."""
-        if isinstance(low, Form) and low.form.value == 0 and isinstance(high, Form) and high.form.value is not None:
-            return number(high.form.value // size * size)
-        span = Call("max", (Call("add", (high, Call("neg", (low,), "i64")), "i64"), number(0)), "i64")
-        whole = Call("mul", (Call("idiv", (span, number(size)), "i64"), number(size)), "i64")
-        return self._name_bound(f"{index.name}_full", Call("add", (low, whole), "i64"))
-
-    def _name_bound(self, stem: str, value: Expr) -> Expr:
-        if isinstance(value, Form):
-            return value
-        name = self.name(stem)
-        self.scope.out.append(Let(name, value))
-        return Var(name, "i64")
-
-    def _limits(
-        self, index: Index, later: list[Index], conditions: list[Scalar], scanned: bool
-    ) -> tuple[Expr, Expr, list[Scalar]]:
-        """The range of an index that its affine conditions leave, and the conditions that remain to be tested."""
-        lows: list[Affine] = [affine(0)]
-        highs: list[Affine] = [index.size]
-        kept: list[Scalar] = []
-        for c in conditions:
-            limit = None if scanned or not isinstance(c, Test) else self._limit(index, later, c.condition)
-            if limit is None:
-                kept.append(c)
-                continue
-            side, bound, exact = limit
-            (lows if side > 0 else highs).append(bound)
-            if not exact:
-                kept.append(c)
-        low, high = _extreme("max", lows), _extreme("min", highs)
-        return self._name_bound(f"{index.name}_lo", low), self._name_bound(f"{index.name}_hi", high), kept
-
-    def _limit(self, index: Index, later: list[Index], c: Inequality) -> tuple[int, Affine, bool] | None:
-        """index >= bound (side 1) or index < bound (side -1), as a condition implies, and whether that is all of it."""
-        factor = c.form.coefficient(index).value
-        if factor not in (1, -1) or any(i in later for i in c.form.indices()):
-            return None
-        rest = c.form.substitute({index: 0})
-        exact = True
-        for i in rest.indices():
-            axis = self.bound(i)
-            if axis is None:
-                return None
-            weight = rest.coefficient(i)
-            if axis.block:
-                if weight.value is None:
-                    return None
-                # rest as large as it can be over the block: the loosest limit
-                extreme = axis.start + (axis.size - 1 if weight.value > 0 else 0)
-                exact = False
-            else:
-                extreme = axis.start
-            rest = rest.substitute({i: 0}) + weight * extreme
-        return (1, -rest, exact) if factor == 1 else (-1, rest + 1, exact)
 
     # -- one point, one tile
 
@@ -288,25 +288,17 @@ class Folds(Updates):
             stack.enter_context(self.guarded(c))
         return mask
 
-    def _lanes(
-        self, group: Reduce, state: State, index: Index, size: int, low: Expr, full: Expr, conditions: list[Scalar]
-    ) -> None:
+    def _lanes(self, group: Reduce, state: State, index: Index, size: int, span: Span) -> None:
         """`size` partial states side by side, each folding every size-th point; then one tree of combines."""
         lane = Axis(Index(f"{index.name}~lane", affine(size)), affine(0), size)
         with self.inside(lane):
             wide = self.declare_state(group, list(state), lane)
-            with self.loop(index, low, full, size, size=size) as axis, ExitStack() as stack:
-                mask = self.enter_conditions(stack, conditions)
-                self.update_lanes(group, wide, axis, lane, mask)
+
+            def tile(axis: Axis, conditions: list[Scalar]) -> None:
+                with ExitStack() as stack:
+                    mask = self.enter_conditions(stack, conditions)
+                    self.update_lanes(group, wide, axis, lane, mask)
+
+            left = self.by_tiles(index, size, span, tile)
             self.combine_lanes(group, state, wide, lane)
-
-
-def _extreme(op: str, forms: list[Affine]) -> Expr:
-    """The largest or smallest of some forms, constants folded."""
-    fixed = [f.value for f in forms if f.value is not None]
-    others = list(dict.fromkeys(f for f in forms if f.value is None))
-    result: Expr | None = number(max(fixed) if op == "max" else min(fixed)) if fixed else None
-    for f in others:
-        result = Form(f) if result is None else Call(op, (result, Form(f)), "i64")
-    assert result is not None
-    return result
+        self._left_over(group, state, index, span, left)

@@ -13,10 +13,16 @@ from tang_egg.codegen.lower_fold import Folds, part_of
 from tang_egg.codegen.lower_scope import Axis, Known, Scope
 from tang_egg.codegen.lower_state import State
 from tang_egg.ir import Read, Scalar, Scan, free
+from tang_egg.schedule import Schedule
 
 
 class Scans(Folds):
-    """See the module text."""
+    """See the module text. `starts`: for a scan by chunks, the states at their starts (lower_chunk)."""
+
+    def __init__(self, schedule: Schedule, real: str) -> None:
+        super().__init__(schedule, real)
+        self.starts: dict[Scalar, State] = {}
+        self.carried: dict[Scalar, tuple[State, list[Axis]]] = {}
 
     def scan(self, s: Scan) -> Read:
         """Brings a scan up to the current point of its loop, and gives the read of component `part` of its state."""
@@ -33,7 +39,7 @@ class Scans(Folds):
         assert isinstance(found, Read), "a scan was computed out of reach of its reader"
         return found
 
-    def _inner_axes(self, s: Scan, parts: list[int]) -> list[Axis]:
+    def inner_axes(self, s: Scan, parts: list[int]) -> list[Axis]:
         """Whole blocks for the indices of the scan that are not bound outside its loop."""
         wanted = {i for k in parts for i in free(part_of(s, k))} - {s.index}
         wanted |= {i for k in parts for i in s.monoid.components[k].axes}
@@ -46,9 +52,11 @@ class Scans(Folds):
     def _scan_point(self, s: Scan, parts: list[int], home: Scope) -> None:
         assert home.parent is not None
         with self.at(home.parent):
-            inner = self._inner_axes(s, parts)
+            inner = self.inner_axes(s, parts)
             with self.inside(*inner):
-                state = self.declare_state(s, parts)
+                starts = self.starts.get(part_of(s, 0))
+                state = self.declare_state(s, parts, start=None if starts is None else starts.__getitem__)
+        self.carried[part_of(s, 0)] = state, inner
         with self.inside(*inner):
             self.update(s, state, None, [])
             self._publish_scan(s, state, home, inner)
@@ -65,7 +73,7 @@ class Scans(Folds):
     def _scan_block(self, s: Scan, parts: list[int], home: Scope) -> None:
         """A scan over an axis held as a block: runs over it once and keeps every state."""
         axis = self.axis(s.index)
-        inner = self._inner_axes(s, parts)
+        inner = self.inner_axes(s, parts)
         hidden = {a.index for a in inner}
         with self.inside(*inner):
             state = self.declare_state(s, parts)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Atom, Dim, Index, affine
-from tang_egg.codegen.kernel import Buffer, Declare, Expr, Form, If, Loop, Stmt, variable
+from tang_egg.codegen.kernel import Buffer, Call, Declare, Expr, Form, If, Let, Loop, Stmt, variable
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Input, Read, Scalar
 
@@ -91,6 +91,7 @@ class Scopes:
         self.locals: dict[Input, Local] = {}
         self.scratch: list[Buffer] = []
         self.guards: list[Scalar] = []
+        self.loops: dict[Axis, Affine] = {}
 
     # -- names and arrays
 
@@ -191,16 +192,26 @@ class Scopes:
     @contextmanager
     def loop(
         self, index: Index, start: Expr, stop: Expr, step: int = 1, kind: str = "serial", size: int = 1,
-        work: Affine | None = None,
+        work: Affine | None = None, last: Affine | None = None,
     ) -> Iterator[Axis]:  # fmt: skip
-        """A loop that binds an index to a point, or to a block of `size` points."""
+        """A loop that binds an index to a point, or to a block of `size` points that starts at `last` at the latest."""
         var = self.name(index.name)
         axis = Axis(index, variable(var), size)
         body: list[Stmt] = []
+        if last is not None:
+            moved = self.name(f"{index.name}_at")
+            axis = Axis(index, variable(moved), size)
+            body.append(Let(moved, Call("min", (Form(variable(var)), Form(last)), "i64")))
+        self.loops[axis] = variable(var)
+        head = len(body)
         with self.inside(axis, out=body):
             yield axis
-        if body:
+        if len(body) > head:
             self.scope.out.append(Loop(var, start, stop, step, kind, tuple(body), work))
+
+    def loop_form(self, axis: Axis) -> Affine:
+        """The variable of the loop that binds an axis: its start, unless the last block was moved back."""
+        return self.loops[axis]
 
     @contextmanager
     def refine(self, axis: Axis, size: int = 1, kind: str = "serial") -> Iterator[Axis]:

@@ -13,8 +13,8 @@ from tang_egg.affine import Affine, AffineLike, Atom, Index, affine
 from tang_egg.codegen.kernel import Expr, Form, Store
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.lower_value import Values
-from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, free
-from tang_egg.monoid import Monoid, replace_state
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, Statistic, free, walk
+from tang_egg.monoid import Monoid, lifts, replace_state
 
 REGISTERS = 12
 """Vector registers that the state of a register tile may fill."""
@@ -74,7 +74,13 @@ class States(Values):
         return self.slot_of(replace(slot.local, mutable=False, home=self.scope.depth), slot.axes)
 
     def is_cascade(self, group: Reduce | Scan) -> bool:
-        return bool(group.monoid.followers)
+        """Whether followers can be streamed: each lift says how it looks under any statistic, not only its own."""
+        followers = group.monoid.followers
+        return bool(followers) and all(any(isinstance(x, Statistic) for x in walk(group.body[k])) for k in followers)
+
+    def lifted(self, group: Reduce | Scan) -> tuple[Scalar, ...]:
+        """What a state takes up at a point: the state of one element, or for a cascade the bodies to be streamed."""
+        return lifts(group) if group.monoid.followers and not self.is_cascade(group) else group.body
 
     def component_axes(self, group: Reduce | Scan, k: int) -> list[Axis]:
         """The block axes of a component: those its lifts depend on, its own ones included."""
@@ -100,16 +106,19 @@ class States(Values):
             indices |= free(g) - (set(group.indices) if isinstance(group, Reduce) else {group.index})
         return self.blocks(indices)
 
-    def declare_state(self, group: Reduce | Scan, parts: Sequence[int], extra: Axis | None = None) -> State:
-        """State arrays holding the identity."""
+    def declare_state(
+        self, group: Reduce | Scan, parts: Sequence[int], extra: Axis | None = None,
+        start: Callable[[int], Slot] | None = None,
+    ) -> State:  # fmt: skip
+        """State arrays holding the identity, or the states that `start` gives."""
         state: State = {}
         for k in parts:
             component = group.monoid.components[k]
-            lifts = [group.body[n] for n in sorted(group.monoid.needs(k))]
-            axes = self.contiguous_last(self.component_axes(group, k), lifts) + ([extra] if extra is not None else [])
+            below = [group.body[n] for n in sorted(group.monoid.needs(k))]
+            axes = self.contiguous_last(self.component_axes(group, k), below) + ([extra] if extra is not None else [])
             stem = component.name if len(parts) > 1 else "acc"
             state[k] = self.slot(stem_of(stem), self.real if component.type == "real" else component.type, axes)
-            self.fill(state[k].local, axes, group.monoid.identity[k])
+            self.fill(state[k].local, axes, group.monoid.identity[k] if start is None else start(k).read)
         return state
 
     # -- building the update

@@ -42,7 +42,8 @@ class Updates(States):
                 with self.refine(tile):
                     self.update(group, state, None, mask)
             else:
-                self._fold_in(group, state, {k: group.body[k] for k in state}, tile, mask)
+                bodies = self.lifted(group)
+                self._fold_in(group, state, {k: bodies[k] for k in state}, tile, mask)
 
     def _needs_points(self, group: Reduce | Scan, state: State) -> bool:
         """Whether points are folded one by one.
@@ -84,6 +85,15 @@ class Updates(States):
             group.monoid.commutative,
         )
         self.accumulate(state, step, tile)
+
+    def take_up(self, group: Reduce | Scan, state: State, right: Mapping[int, Scalar | Slot]) -> None:
+        """state := combine(state, right), for another whole state of later points."""
+        with self.inside():
+            for k, slot in state.items():
+                self.prepare([self.combined(group, state, right, k)], slot.axes)
+            identity = group.monoid.identity.__getitem__
+            step = Step(lambda at, with_, k: self.combined(group, at, with_, k), right, [], identity, False)
+            self.accumulate(state, step, None)
 
     # -- nests
 
@@ -165,7 +175,8 @@ class Updates(States):
             for k, slot in wide.items():
                 local = replace(slot.local, origins=(*slot.local.origins[:-1], tile.start))
                 moved[k] = self.slot_of(local, (*slot.axes[:-1], tile))
-            self._fold_in(group, moved, {k: group.body[k] for k in wide}, None, mask)
+            bodies = self.lifted(group)
+            self._fold_in(group, moved, {k: bodies[k] for k in wide}, None, mask)
 
     def combine_lanes(self, group: Reduce | Scan, state: State, wide: State, lane: Axis) -> None:
         """A tree over the lanes, then the result into the state."""

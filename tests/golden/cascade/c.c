@@ -25,7 +25,7 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
             o_16 = te_splat_f32x8(0.0f);
             o_24 = te_splat_f32x8(0.0f);
             const int64_t j_hi = te_min_i64(32, (i + 4));
-            const int64_t j_full = (0 + (te_idiv_i64(te_max_i64((j_hi + (-0)), 0), 16) * 16));
+            const int64_t j_full = (0 + (te_idiv_i64(te_max_i64((te_min_i64(te_min_i64(32, (i + 1)), (i + 4)) + (-0)), 0), 16) * 16));
             for (int64_t j = 0; j < j_full; j += 16) {
                 float K_1[128] __attribute__((aligned(64)));
                 for (int64_t d = 0; d < 8; d++) {
@@ -72,106 +72,98 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 f32x8 m_tile_lanes_31;
                 m_tile_lanes_31 = te_splat_f32x8(-INFINITY);
                 for (int64_t j_b_29 = 0; j_b_29 < 16; j_b_29 += 8) {
-                    const f32x8 t_47 = m_tile_lanes_31;
-                    m_tile_lanes_31 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_29), -1073741824), 1073741824)))), te_max_f32x8(t_47, te_load_f32x8(acc + j_b_29)), t_47);
+                    m_tile_lanes_31 = te_max_f32x8(m_tile_lanes_31, te_load_f32x8(acc + j_b_29));
                 }
                 m_tile[0] = te_max_f32(m_tile[0], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_31[0], m_tile_lanes_31[1]), te_max_f32(m_tile_lanes_31[2], m_tile_lanes_31[3])), te_max_f32(te_max_f32(m_tile_lanes_31[4], m_tile_lanes_31[5]), te_max_f32(m_tile_lanes_31[6], m_tile_lanes_31[7]))));
-                f32x8 m_tile_lanes_36;
-                m_tile_lanes_36 = te_splat_f32x8(-INFINITY);
-                for (int64_t j_b_34 = 0; j_b_34 < 16; j_b_34 += 8) {
-                    const f32x8 t_48 = m_tile_lanes_36;
-                    m_tile_lanes_36 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_34 + 1), -1073741824), 1073741824)))), te_max_f32x8(t_48, te_load_f32x8(acc + (j_b_34 + 16))), t_48);
+                f32x8 m_tile_lanes_35;
+                m_tile_lanes_35 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_33 = 0; j_b_33 < 16; j_b_33 += 8) {
+                    m_tile_lanes_35 = te_max_f32x8(m_tile_lanes_35, te_load_f32x8(acc + (j_b_33 + 16)));
                 }
-                m_tile[1] = te_max_f32(m_tile[1], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_36[0], m_tile_lanes_36[1]), te_max_f32(m_tile_lanes_36[2], m_tile_lanes_36[3])), te_max_f32(te_max_f32(m_tile_lanes_36[4], m_tile_lanes_36[5]), te_max_f32(m_tile_lanes_36[6], m_tile_lanes_36[7]))));
-                f32x8 m_tile_lanes_41;
-                m_tile_lanes_41 = te_splat_f32x8(-INFINITY);
-                for (int64_t j_b_39 = 0; j_b_39 < 16; j_b_39 += 8) {
-                    const f32x8 t_49 = m_tile_lanes_41;
-                    m_tile_lanes_41 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_39 + 2), -1073741824), 1073741824)))), te_max_f32x8(t_49, te_load_f32x8(acc + (j_b_39 + 32))), t_49);
+                m_tile[1] = te_max_f32(m_tile[1], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_35[0], m_tile_lanes_35[1]), te_max_f32(m_tile_lanes_35[2], m_tile_lanes_35[3])), te_max_f32(te_max_f32(m_tile_lanes_35[4], m_tile_lanes_35[5]), te_max_f32(m_tile_lanes_35[6], m_tile_lanes_35[7]))));
+                f32x8 m_tile_lanes_39;
+                m_tile_lanes_39 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_37 = 0; j_b_37 < 16; j_b_37 += 8) {
+                    m_tile_lanes_39 = te_max_f32x8(m_tile_lanes_39, te_load_f32x8(acc + (j_b_37 + 32)));
                 }
-                m_tile[2] = te_max_f32(m_tile[2], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_41[0], m_tile_lanes_41[1]), te_max_f32(m_tile_lanes_41[2], m_tile_lanes_41[3])), te_max_f32(te_max_f32(m_tile_lanes_41[4], m_tile_lanes_41[5]), te_max_f32(m_tile_lanes_41[6], m_tile_lanes_41[7]))));
-                f32x8 m_tile_lanes_46;
-                m_tile_lanes_46 = te_splat_f32x8(-INFINITY);
-                for (int64_t j_b_44 = 0; j_b_44 < 16; j_b_44 += 8) {
-                    const f32x8 t_50 = m_tile_lanes_46;
-                    m_tile_lanes_46 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_44 + 3), -1073741824), 1073741824)))), te_max_f32x8(t_50, te_load_f32x8(acc + (j_b_44 + 48))), t_50);
+                m_tile[2] = te_max_f32(m_tile[2], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_39[0], m_tile_lanes_39[1]), te_max_f32(m_tile_lanes_39[2], m_tile_lanes_39[3])), te_max_f32(te_max_f32(m_tile_lanes_39[4], m_tile_lanes_39[5]), te_max_f32(m_tile_lanes_39[6], m_tile_lanes_39[7]))));
+                f32x8 m_tile_lanes_43;
+                m_tile_lanes_43 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_41 = 0; j_b_41 < 16; j_b_41 += 8) {
+                    m_tile_lanes_43 = te_max_f32x8(m_tile_lanes_43, te_load_f32x8(acc + (j_b_41 + 48)));
                 }
-                m_tile[3] = te_max_f32(m_tile[3], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_46[0], m_tile_lanes_46[1]), te_max_f32(m_tile_lanes_46[2], m_tile_lanes_46[3])), te_max_f32(te_max_f32(m_tile_lanes_46[4], m_tile_lanes_46[5]), te_max_f32(m_tile_lanes_46[6], m_tile_lanes_46[7]))));
+                m_tile[3] = te_max_f32(m_tile[3], te_max_f32(te_max_f32(te_max_f32(m_tile_lanes_43[0], m_tile_lanes_43[1]), te_max_f32(m_tile_lanes_43[2], m_tile_lanes_43[3])), te_max_f32(te_max_f32(m_tile_lanes_43[4], m_tile_lanes_43[5]), te_max_f32(m_tile_lanes_43[6], m_tile_lanes_43[7]))));
                 f32x4 m_new;
                 m_new = te_max_f32x4(m, te_load_f32x4(m_tile + 0));
-                const f32x4 t_51 = m;
-                const f32x4 t_52 = m_new;
-                const f32x4 t_53 = te_load_f32x4(l + 0);
-                te_store_f32x4(l + 0, te_select_f32x4((t_51 == t_52), t_53, te_select_f32x4((t_51 == te_splat_f32x4(-INFINITY)), te_splat_f32x4(0.0f), (t_53 * te_exp_f32x4((t_51 + (-t_52)))))));
-                const float t_54 = m[0];
-                const float t_55 = m_new[0];
+                const f32x4 t_44 = m;
+                const f32x4 t_45 = m_new;
+                const f32x4 t_46 = te_load_f32x4(l + 0);
+                te_store_f32x4(l + 0, te_select_f32x4((t_44 == t_45), t_46, te_select_f32x4((t_44 == te_splat_f32x4(-INFINITY)), te_splat_f32x4(0.0f), (t_46 * te_exp_f32x4((t_44 + (-t_45)))))));
+                const float t_47 = m[0];
+                const float t_48 = m_new[0];
+                const uint8_t t_49 = (t_47 == t_48);
+                const uint8_t t_50 = (t_47 == -INFINITY);
+                const float t_51 = expf((t_47 + (-t_48)));
+                const f32x8 t_75 = o_0;
+                o_0 = (t_49 ? t_75 : (t_50 ? te_splat_f32x8(0.0f) : (t_75 * te_splat_f32x8(t_51))));
+                const float t_54 = m[1];
+                const float t_55 = m_new[1];
                 const uint8_t t_56 = (t_54 == t_55);
                 const uint8_t t_57 = (t_54 == -INFINITY);
                 const float t_58 = expf((t_54 + (-t_55)));
-                const f32x8 t_82 = o_0;
-                o_0 = (t_56 ? t_82 : (t_57 ? te_splat_f32x8(0.0f) : (t_82 * te_splat_f32x8(t_58))));
-                const float t_61 = m[1];
-                const float t_62 = m_new[1];
+                const f32x8 t_76 = o_8;
+                o_8 = (t_56 ? t_76 : (t_57 ? te_splat_f32x8(0.0f) : (t_76 * te_splat_f32x8(t_58))));
+                const float t_61 = m[2];
+                const float t_62 = m_new[2];
                 const uint8_t t_63 = (t_61 == t_62);
                 const uint8_t t_64 = (t_61 == -INFINITY);
                 const float t_65 = expf((t_61 + (-t_62)));
-                const f32x8 t_83 = o_8;
-                o_8 = (t_63 ? t_83 : (t_64 ? te_splat_f32x8(0.0f) : (t_83 * te_splat_f32x8(t_65))));
-                const float t_68 = m[2];
-                const float t_69 = m_new[2];
+                const f32x8 t_77 = o_16;
+                o_16 = (t_63 ? t_77 : (t_64 ? te_splat_f32x8(0.0f) : (t_77 * te_splat_f32x8(t_65))));
+                const float t_68 = m[3];
+                const float t_69 = m_new[3];
                 const uint8_t t_70 = (t_68 == t_69);
                 const uint8_t t_71 = (t_68 == -INFINITY);
                 const float t_72 = expf((t_68 + (-t_69)));
-                const f32x8 t_84 = o_16;
-                o_16 = (t_70 ? t_84 : (t_71 ? te_splat_f32x8(0.0f) : (t_84 * te_splat_f32x8(t_72))));
-                const float t_75 = m[3];
-                const float t_76 = m_new[3];
-                const uint8_t t_77 = (t_75 == t_76);
-                const uint8_t t_78 = (t_75 == -INFINITY);
-                const float t_79 = expf((t_75 + (-t_76)));
-                const f32x8 t_85 = o_24;
-                o_24 = (t_77 ? t_85 : (t_78 ? te_splat_f32x8(0.0f) : (t_85 * te_splat_f32x8(t_79))));
+                const f32x8 t_78 = o_24;
+                o_24 = (t_70 ? t_78 : (t_71 ? te_splat_f32x8(0.0f) : (t_78 * te_splat_f32x8(t_72))));
                 float v[64] __attribute__((aligned(64)));
-                const float t_86 = (-m_new[0]);
-                te_store_f32x8(v + 0, te_exp_f32x8((te_load_f32x8(acc + 0) + te_splat_f32x8(t_86))));
-                te_store_f32x8(v + 8, te_exp_f32x8((te_load_f32x8(acc + 8) + te_splat_f32x8(t_86))));
-                const float t_88 = (-m_new[1]);
-                te_store_f32x8(v + 16, te_exp_f32x8((te_load_f32x8(acc + 16) + te_splat_f32x8(t_88))));
-                te_store_f32x8(v + 24, te_exp_f32x8((te_load_f32x8(acc + 24) + te_splat_f32x8(t_88))));
-                const float t_90 = (-m_new[2]);
-                te_store_f32x8(v + 32, te_exp_f32x8((te_load_f32x8(acc + 32) + te_splat_f32x8(t_90))));
-                te_store_f32x8(v + 40, te_exp_f32x8((te_load_f32x8(acc + 40) + te_splat_f32x8(t_90))));
-                const float t_92 = (-m_new[3]);
-                te_store_f32x8(v + 48, te_exp_f32x8((te_load_f32x8(acc + 48) + te_splat_f32x8(t_92))));
-                te_store_f32x8(v + 56, te_exp_f32x8((te_load_f32x8(acc + 56) + te_splat_f32x8(t_92))));
+                const float t_79 = (-m_new[0]);
+                te_store_f32x8(v + 0, te_exp_f32x8((te_load_f32x8(acc + 0) + te_splat_f32x8(t_79))));
+                te_store_f32x8(v + 8, te_exp_f32x8((te_load_f32x8(acc + 8) + te_splat_f32x8(t_79))));
+                const float t_81 = (-m_new[1]);
+                te_store_f32x8(v + 16, te_exp_f32x8((te_load_f32x8(acc + 16) + te_splat_f32x8(t_81))));
+                te_store_f32x8(v + 24, te_exp_f32x8((te_load_f32x8(acc + 24) + te_splat_f32x8(t_81))));
+                const float t_83 = (-m_new[2]);
+                te_store_f32x8(v + 32, te_exp_f32x8((te_load_f32x8(acc + 32) + te_splat_f32x8(t_83))));
+                te_store_f32x8(v + 40, te_exp_f32x8((te_load_f32x8(acc + 40) + te_splat_f32x8(t_83))));
+                const float t_85 = (-m_new[3]);
+                te_store_f32x8(v + 48, te_exp_f32x8((te_load_f32x8(acc + 48) + te_splat_f32x8(t_85))));
+                te_store_f32x8(v + 56, te_exp_f32x8((te_load_f32x8(acc + 56) + te_splat_f32x8(t_85))));
+                f32x8 l_lanes_90;
+                l_lanes_90 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_88 = 0; j_b_88 < 16; j_b_88 += 8) {
+                    l_lanes_90 = (l_lanes_90 + te_load_f32x8(v + j_b_88));
+                }
+                l[0] = (l[0] + (((l_lanes_90[0] + l_lanes_90[1]) + (l_lanes_90[2] + l_lanes_90[3])) + ((l_lanes_90[4] + l_lanes_90[5]) + (l_lanes_90[6] + l_lanes_90[7]))));
+                f32x8 l_lanes_94;
+                l_lanes_94 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_92 = 0; j_b_92 < 16; j_b_92 += 8) {
+                    l_lanes_94 = (l_lanes_94 + te_load_f32x8(v + (j_b_92 + 16)));
+                }
+                l[1] = (l[1] + (((l_lanes_94[0] + l_lanes_94[1]) + (l_lanes_94[2] + l_lanes_94[3])) + ((l_lanes_94[4] + l_lanes_94[5]) + (l_lanes_94[6] + l_lanes_94[7]))));
                 f32x8 l_lanes_98;
                 l_lanes_98 = te_splat_f32x8(0.0f);
                 for (int64_t j_b_96 = 0; j_b_96 < 16; j_b_96 += 8) {
-                    const f32x8 t_114 = l_lanes_98;
-                    l_lanes_98 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_96), -1073741824), 1073741824)))), (t_114 + te_load_f32x8(v + j_b_96)), t_114);
+                    l_lanes_98 = (l_lanes_98 + te_load_f32x8(v + (j_b_96 + 32)));
                 }
-                l[0] = (l[0] + (((l_lanes_98[0] + l_lanes_98[1]) + (l_lanes_98[2] + l_lanes_98[3])) + ((l_lanes_98[4] + l_lanes_98[5]) + (l_lanes_98[6] + l_lanes_98[7]))));
-                f32x8 l_lanes_103;
-                l_lanes_103 = te_splat_f32x8(0.0f);
-                for (int64_t j_b_101 = 0; j_b_101 < 16; j_b_101 += 8) {
-                    const f32x8 t_115 = l_lanes_103;
-                    l_lanes_103 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_101 + 1), -1073741824), 1073741824)))), (t_115 + te_load_f32x8(v + (j_b_101 + 16))), t_115);
+                l[2] = (l[2] + (((l_lanes_98[0] + l_lanes_98[1]) + (l_lanes_98[2] + l_lanes_98[3])) + ((l_lanes_98[4] + l_lanes_98[5]) + (l_lanes_98[6] + l_lanes_98[7]))));
+                f32x8 l_lanes_102;
+                l_lanes_102 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_100 = 0; j_b_100 < 16; j_b_100 += 8) {
+                    l_lanes_102 = (l_lanes_102 + te_load_f32x8(v + (j_b_100 + 48)));
                 }
-                l[1] = (l[1] + (((l_lanes_103[0] + l_lanes_103[1]) + (l_lanes_103[2] + l_lanes_103[3])) + ((l_lanes_103[4] + l_lanes_103[5]) + (l_lanes_103[6] + l_lanes_103[7]))));
-                f32x8 l_lanes_108;
-                l_lanes_108 = te_splat_f32x8(0.0f);
-                for (int64_t j_b_106 = 0; j_b_106 < 16; j_b_106 += 8) {
-                    const f32x8 t_116 = l_lanes_108;
-                    l_lanes_108 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_106 + 2), -1073741824), 1073741824)))), (t_116 + te_load_f32x8(v + (j_b_106 + 32))), t_116);
-                }
-                l[2] = (l[2] + (((l_lanes_108[0] + l_lanes_108[1]) + (l_lanes_108[2] + l_lanes_108[3])) + ((l_lanes_108[4] + l_lanes_108[5]) + (l_lanes_108[6] + l_lanes_108[7]))));
-                f32x8 l_lanes_113;
-                l_lanes_113 = te_splat_f32x8(0.0f);
-                for (int64_t j_b_111 = 0; j_b_111 < 16; j_b_111 += 8) {
-                    const f32x8 t_117 = l_lanes_113;
-                    l_lanes_113 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j - j_b_111 + 3), -1073741824), 1073741824)))), (t_117 + te_load_f32x8(v + (j_b_111 + 48))), t_117);
-                }
-                l[3] = (l[3] + (((l_lanes_113[0] + l_lanes_113[1]) + (l_lanes_113[2] + l_lanes_113[3])) + ((l_lanes_113[4] + l_lanes_113[5]) + (l_lanes_113[6] + l_lanes_113[7]))));
+                l[3] = (l[3] + (((l_lanes_102[0] + l_lanes_102[1]) + (l_lanes_102[2] + l_lanes_102[3])) + ((l_lanes_102[4] + l_lanes_102[5]) + (l_lanes_102[6] + l_lanes_102[7]))));
                 f32x8 o_1_0;
                 f32x8 o_1_8;
                 f32x8 o_1_16;
@@ -181,14 +173,10 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 o_1_16 = o_16;
                 o_1_24 = o_24;
                 for (int64_t j_e_7 = 0; j_e_7 < 16; j_e_7++) {
-                    const f32x8 t_130 = o_1_0;
-                    o_1_0 = ((0 <= (i - j - j_e_7)) ? (t_130 + (te_splat_f32x8(v[j_e_7]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7)))) : t_130);
-                    const f32x8 t_131 = o_1_8;
-                    o_1_8 = ((0 <= (i - j - j_e_7 + 1)) ? (t_131 + (te_splat_f32x8(v[j_e_7 + 16]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7)))) : t_131);
-                    const f32x8 t_132 = o_1_16;
-                    o_1_16 = ((0 <= (i - j - j_e_7 + 2)) ? (t_132 + (te_splat_f32x8(v[j_e_7 + 32]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7)))) : t_132);
-                    const f32x8 t_133 = o_1_24;
-                    o_1_24 = ((0 <= (i - j - j_e_7 + 3)) ? (t_133 + (te_splat_f32x8(v[j_e_7 + 48]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7)))) : t_133);
+                    o_1_0 = (o_1_0 + (te_splat_f32x8(v[j_e_7]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7))));
+                    o_1_8 = (o_1_8 + (te_splat_f32x8(v[j_e_7 + 16]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7))));
+                    o_1_16 = (o_1_16 + (te_splat_f32x8(v[j_e_7 + 32]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7))));
+                    o_1_24 = (o_1_24 + (te_splat_f32x8(v[j_e_7 + 48]) * te_load_f32x8(V + (256*h + 8*j + 8*j_e_7))));
                 }
                 o_0 = o_1_0;
                 o_8 = o_1_8;
@@ -196,73 +184,184 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 o_24 = o_1_24;
                 m = m_new;
             }
-            for (int64_t j_1 = j_full; j_1 < j_hi; j_1++) {
-                f32x4 acc_2;
-                f32x4 acc_3;
-                acc_3 = te_splat_f32x4(0.0f);
+            for (int64_t j_1 = j_full; j_1 < j_hi; j_1 += 16) {
+                float K_2[128] __attribute__((aligned(64)));
                 for (int64_t d_2 = 0; d_2 < 8; d_2++) {
-                    acc_3 = (acc_3 + ((f32x4){Q[d_2 + 128*h + 8*i], Q[d_2 + 128*h + 8*i + 8], Q[d_2 + 128*h + 8*i + 16], Q[d_2 + 128*h + 8*i + 24]} * te_splat_f32x4(K[d_2 + 256*h + 8*j_1])));
+                    te_store_f32x8(K_2 + 16*d_2, (f32x8){K[d_2 + 256*h + 8*j_1], K[d_2 + 256*h + 8*j_1 + 8], K[d_2 + 256*h + 8*j_1 + 16], K[d_2 + 256*h + 8*j_1 + 24], K[d_2 + 256*h + 8*j_1 + 32], K[d_2 + 256*h + 8*j_1 + 40], K[d_2 + 256*h + 8*j_1 + 48], K[d_2 + 256*h + 8*j_1 + 56]});
+                    te_store_f32x8(K_2 + (16*d_2 + 8), (f32x8){K[d_2 + 256*h + 8*j_1 + 64], K[d_2 + 256*h + 8*j_1 + 72], K[d_2 + 256*h + 8*j_1 + 80], K[d_2 + 256*h + 8*j_1 + 88], K[d_2 + 256*h + 8*j_1 + 96], K[d_2 + 256*h + 8*j_1 + 104], K[d_2 + 256*h + 8*j_1 + 112], K[d_2 + 256*h + 8*j_1 + 120]});
                 }
-                acc_2 = acc_3;
+                float acc_2[64] __attribute__((aligned(64)));
+                f32x8 acc_3_0;
+                f32x8 acc_3_8;
+                f32x8 acc_3_16;
+                f32x8 acc_3_24;
+                f32x8 acc_3_32;
+                f32x8 acc_3_40;
+                f32x8 acc_3_48;
+                f32x8 acc_3_56;
+                acc_3_0 = te_splat_f32x8(0.0f);
+                acc_3_8 = te_splat_f32x8(0.0f);
+                acc_3_16 = te_splat_f32x8(0.0f);
+                acc_3_24 = te_splat_f32x8(0.0f);
+                acc_3_32 = te_splat_f32x8(0.0f);
+                acc_3_40 = te_splat_f32x8(0.0f);
+                acc_3_48 = te_splat_f32x8(0.0f);
+                acc_3_56 = te_splat_f32x8(0.0f);
+                for (int64_t d_3 = 0; d_3 < 8; d_3++) {
+                    acc_3_0 = (acc_3_0 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i]) * te_load_f32x8(K_2 + 16*d_3)));
+                    acc_3_8 = (acc_3_8 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
+                    acc_3_16 = (acc_3_16 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 8]) * te_load_f32x8(K_2 + 16*d_3)));
+                    acc_3_24 = (acc_3_24 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 8]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
+                    acc_3_32 = (acc_3_32 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 16]) * te_load_f32x8(K_2 + 16*d_3)));
+                    acc_3_40 = (acc_3_40 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 16]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
+                    acc_3_48 = (acc_3_48 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 24]) * te_load_f32x8(K_2 + 16*d_3)));
+                    acc_3_56 = (acc_3_56 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 24]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
+                }
+                te_store_f32x8(acc_2 + 0, acc_3_0);
+                te_store_f32x8(acc_2 + 8, acc_3_8);
+                te_store_f32x8(acc_2 + 16, acc_3_16);
+                te_store_f32x8(acc_2 + 24, acc_3_24);
+                te_store_f32x8(acc_2 + 32, acc_3_32);
+                te_store_f32x8(acc_2 + 40, acc_3_40);
+                te_store_f32x8(acc_2 + 48, acc_3_48);
+                te_store_f32x8(acc_2 + 56, acc_3_56);
+                float m_tile_1[4] __attribute__((aligned(64)));
+                te_store_f32x4(m_tile_1 + 0, te_splat_f32x4(-INFINITY));
+                f32x8 m_tile_1_lanes_131;
+                m_tile_1_lanes_131 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_129 = 0; j_b_129 < 16; j_b_129 += 8) {
+                    const f32x8 t_147 = m_tile_1_lanes_131;
+                    m_tile_1_lanes_131 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_129 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_129), -1073741824), 1073741824)))), te_max_f32x8(t_147, te_load_f32x8(acc_2 + j_b_129)), t_147), t_147);
+                }
+                m_tile_1[0] = te_max_f32(m_tile_1[0], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_131[0], m_tile_1_lanes_131[1]), te_max_f32(m_tile_1_lanes_131[2], m_tile_1_lanes_131[3])), te_max_f32(te_max_f32(m_tile_1_lanes_131[4], m_tile_1_lanes_131[5]), te_max_f32(m_tile_1_lanes_131[6], m_tile_1_lanes_131[7]))));
+                f32x8 m_tile_1_lanes_136;
+                m_tile_1_lanes_136 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_134 = 0; j_b_134 < 16; j_b_134 += 8) {
+                    const f32x8 t_148 = m_tile_1_lanes_136;
+                    m_tile_1_lanes_136 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_134 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_134 + 1), -1073741824), 1073741824)))), te_max_f32x8(t_148, te_load_f32x8(acc_2 + (j_b_134 + 16))), t_148), t_148);
+                }
+                m_tile_1[1] = te_max_f32(m_tile_1[1], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_136[0], m_tile_1_lanes_136[1]), te_max_f32(m_tile_1_lanes_136[2], m_tile_1_lanes_136[3])), te_max_f32(te_max_f32(m_tile_1_lanes_136[4], m_tile_1_lanes_136[5]), te_max_f32(m_tile_1_lanes_136[6], m_tile_1_lanes_136[7]))));
+                f32x8 m_tile_1_lanes_141;
+                m_tile_1_lanes_141 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_139 = 0; j_b_139 < 16; j_b_139 += 8) {
+                    const f32x8 t_149 = m_tile_1_lanes_141;
+                    m_tile_1_lanes_141 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_139 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_139 + 2), -1073741824), 1073741824)))), te_max_f32x8(t_149, te_load_f32x8(acc_2 + (j_b_139 + 32))), t_149), t_149);
+                }
+                m_tile_1[2] = te_max_f32(m_tile_1[2], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_141[0], m_tile_1_lanes_141[1]), te_max_f32(m_tile_1_lanes_141[2], m_tile_1_lanes_141[3])), te_max_f32(te_max_f32(m_tile_1_lanes_141[4], m_tile_1_lanes_141[5]), te_max_f32(m_tile_1_lanes_141[6], m_tile_1_lanes_141[7]))));
+                f32x8 m_tile_1_lanes_146;
+                m_tile_1_lanes_146 = te_splat_f32x8(-INFINITY);
+                for (int64_t j_b_144 = 0; j_b_144 < 16; j_b_144 += 8) {
+                    const f32x8 t_150 = m_tile_1_lanes_146;
+                    m_tile_1_lanes_146 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_144 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_144 + 3), -1073741824), 1073741824)))), te_max_f32x8(t_150, te_load_f32x8(acc_2 + (j_b_144 + 48))), t_150), t_150);
+                }
+                m_tile_1[3] = te_max_f32(m_tile_1[3], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_146[0], m_tile_1_lanes_146[1]), te_max_f32(m_tile_1_lanes_146[2], m_tile_1_lanes_146[3])), te_max_f32(te_max_f32(m_tile_1_lanes_146[4], m_tile_1_lanes_146[5]), te_max_f32(m_tile_1_lanes_146[6], m_tile_1_lanes_146[7]))));
                 f32x4 m_new_1;
-                const f32x4 t_138 = m;
-                m_new_1 = te_select_f32x4(((i32x4){0, -1, -2, -3} <= te_splat_i32x4(((int32_t)te_min_i64(te_max_i64((i - j_1), -1073741824), 1073741824)))), te_max_f32x4(t_138, acc_2), t_138);
-                const f32x4 t_139 = m;
-                const f32x4 t_140 = m_new_1;
-                const f32x4 t_141 = te_load_f32x4(l + 0);
-                te_store_f32x4(l + 0, te_select_f32x4((t_139 == t_140), t_141, te_select_f32x4((t_139 == te_splat_f32x4(-INFINITY)), te_splat_f32x4(0.0f), (t_141 * te_exp_f32x4((t_139 + (-t_140)))))));
-                const float t_142 = m[0];
-                const float t_143 = m_new_1[0];
-                const uint8_t t_144 = (t_142 == t_143);
-                const uint8_t t_145 = (t_142 == -INFINITY);
-                const float t_146 = expf((t_142 + (-t_143)));
-                const f32x8 t_170 = o_0;
-                o_0 = (t_144 ? t_170 : (t_145 ? te_splat_f32x8(0.0f) : (t_170 * te_splat_f32x8(t_146))));
-                const float t_149 = m[1];
-                const float t_150 = m_new_1[1];
-                const uint8_t t_151 = (t_149 == t_150);
-                const uint8_t t_152 = (t_149 == -INFINITY);
-                const float t_153 = expf((t_149 + (-t_150)));
-                const f32x8 t_171 = o_8;
-                o_8 = (t_151 ? t_171 : (t_152 ? te_splat_f32x8(0.0f) : (t_171 * te_splat_f32x8(t_153))));
-                const float t_156 = m[2];
-                const float t_157 = m_new_1[2];
-                const uint8_t t_158 = (t_156 == t_157);
-                const uint8_t t_159 = (t_156 == -INFINITY);
-                const float t_160 = expf((t_156 + (-t_157)));
-                const f32x8 t_172 = o_16;
-                o_16 = (t_158 ? t_172 : (t_159 ? te_splat_f32x8(0.0f) : (t_172 * te_splat_f32x8(t_160))));
-                const float t_163 = m[3];
-                const float t_164 = m_new_1[3];
-                const uint8_t t_165 = (t_163 == t_164);
-                const uint8_t t_166 = (t_163 == -INFINITY);
-                const float t_167 = expf((t_163 + (-t_164)));
-                const f32x8 t_173 = o_24;
-                o_24 = (t_165 ? t_173 : (t_166 ? te_splat_f32x8(0.0f) : (t_173 * te_splat_f32x8(t_167))));
-                const f32x4 t_174 = te_load_f32x4(l + 0);
-                te_store_f32x4(l + 0, te_select_f32x4(((i32x4){0, -1, -2, -3} <= te_splat_i32x4(((int32_t)te_min_i64(te_max_i64((i - j_1), -1073741824), 1073741824)))), (t_174 + te_exp_f32x4((acc_2 + (-m_new_1)))), t_174));
-                const float t_175 = expf((acc_2[0] + (-m_new_1[0])));
-                const f32x8 t_187 = o_0;
-                o_0 = ((0 <= (i - j_1)) ? (t_187 + (te_splat_f32x8(t_175) * te_load_f32x8(V + (256*h + 8*j_1)))) : t_187);
-                const float t_178 = expf((acc_2[1] + (-m_new_1[1])));
-                const f32x8 t_188 = o_8;
-                o_8 = ((0 <= (i - j_1 + 1)) ? (t_188 + (te_splat_f32x8(t_178) * te_load_f32x8(V + (256*h + 8*j_1)))) : t_188);
-                const float t_181 = expf((acc_2[2] + (-m_new_1[2])));
-                const f32x8 t_189 = o_16;
-                o_16 = ((0 <= (i - j_1 + 2)) ? (t_189 + (te_splat_f32x8(t_181) * te_load_f32x8(V + (256*h + 8*j_1)))) : t_189);
-                const float t_184 = expf((acc_2[3] + (-m_new_1[3])));
-                const f32x8 t_190 = o_24;
-                o_24 = ((0 <= (i - j_1 + 3)) ? (t_190 + (te_splat_f32x8(t_184) * te_load_f32x8(V + (256*h + 8*j_1)))) : t_190);
+                m_new_1 = te_max_f32x4(m, te_load_f32x4(m_tile_1 + 0));
+                const f32x4 t_151 = m;
+                const f32x4 t_152 = m_new_1;
+                const f32x4 t_153 = te_load_f32x4(l + 0);
+                te_store_f32x4(l + 0, te_select_f32x4((t_151 == t_152), t_153, te_select_f32x4((t_151 == te_splat_f32x4(-INFINITY)), te_splat_f32x4(0.0f), (t_153 * te_exp_f32x4((t_151 + (-t_152)))))));
+                const float t_154 = m[0];
+                const float t_155 = m_new_1[0];
+                const uint8_t t_156 = (t_154 == t_155);
+                const uint8_t t_157 = (t_154 == -INFINITY);
+                const float t_158 = expf((t_154 + (-t_155)));
+                const f32x8 t_182 = o_0;
+                o_0 = (t_156 ? t_182 : (t_157 ? te_splat_f32x8(0.0f) : (t_182 * te_splat_f32x8(t_158))));
+                const float t_161 = m[1];
+                const float t_162 = m_new_1[1];
+                const uint8_t t_163 = (t_161 == t_162);
+                const uint8_t t_164 = (t_161 == -INFINITY);
+                const float t_165 = expf((t_161 + (-t_162)));
+                const f32x8 t_183 = o_8;
+                o_8 = (t_163 ? t_183 : (t_164 ? te_splat_f32x8(0.0f) : (t_183 * te_splat_f32x8(t_165))));
+                const float t_168 = m[2];
+                const float t_169 = m_new_1[2];
+                const uint8_t t_170 = (t_168 == t_169);
+                const uint8_t t_171 = (t_168 == -INFINITY);
+                const float t_172 = expf((t_168 + (-t_169)));
+                const f32x8 t_184 = o_16;
+                o_16 = (t_170 ? t_184 : (t_171 ? te_splat_f32x8(0.0f) : (t_184 * te_splat_f32x8(t_172))));
+                const float t_175 = m[3];
+                const float t_176 = m_new_1[3];
+                const uint8_t t_177 = (t_175 == t_176);
+                const uint8_t t_178 = (t_175 == -INFINITY);
+                const float t_179 = expf((t_175 + (-t_176)));
+                const f32x8 t_185 = o_24;
+                o_24 = (t_177 ? t_185 : (t_178 ? te_splat_f32x8(0.0f) : (t_185 * te_splat_f32x8(t_179))));
+                float v_1[64] __attribute__((aligned(64)));
+                const float t_186 = (-m_new_1[0]);
+                te_store_f32x8(v_1 + 0, te_exp_f32x8((te_load_f32x8(acc_2 + 0) + te_splat_f32x8(t_186))));
+                te_store_f32x8(v_1 + 8, te_exp_f32x8((te_load_f32x8(acc_2 + 8) + te_splat_f32x8(t_186))));
+                const float t_188 = (-m_new_1[1]);
+                te_store_f32x8(v_1 + 16, te_exp_f32x8((te_load_f32x8(acc_2 + 16) + te_splat_f32x8(t_188))));
+                te_store_f32x8(v_1 + 24, te_exp_f32x8((te_load_f32x8(acc_2 + 24) + te_splat_f32x8(t_188))));
+                const float t_190 = (-m_new_1[2]);
+                te_store_f32x8(v_1 + 32, te_exp_f32x8((te_load_f32x8(acc_2 + 32) + te_splat_f32x8(t_190))));
+                te_store_f32x8(v_1 + 40, te_exp_f32x8((te_load_f32x8(acc_2 + 40) + te_splat_f32x8(t_190))));
+                const float t_192 = (-m_new_1[3]);
+                te_store_f32x8(v_1 + 48, te_exp_f32x8((te_load_f32x8(acc_2 + 48) + te_splat_f32x8(t_192))));
+                te_store_f32x8(v_1 + 56, te_exp_f32x8((te_load_f32x8(acc_2 + 56) + te_splat_f32x8(t_192))));
+                f32x8 l_lanes_198;
+                l_lanes_198 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_196 = 0; j_b_196 < 16; j_b_196 += 8) {
+                    const f32x8 t_214 = l_lanes_198;
+                    l_lanes_198 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_196 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_196), -1073741824), 1073741824)))), (t_214 + te_load_f32x8(v_1 + j_b_196)), t_214), t_214);
+                }
+                l[0] = (l[0] + (((l_lanes_198[0] + l_lanes_198[1]) + (l_lanes_198[2] + l_lanes_198[3])) + ((l_lanes_198[4] + l_lanes_198[5]) + (l_lanes_198[6] + l_lanes_198[7]))));
+                f32x8 l_lanes_203;
+                l_lanes_203 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_201 = 0; j_b_201 < 16; j_b_201 += 8) {
+                    const f32x8 t_215 = l_lanes_203;
+                    l_lanes_203 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_201 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_201 + 1), -1073741824), 1073741824)))), (t_215 + te_load_f32x8(v_1 + (j_b_201 + 16))), t_215), t_215);
+                }
+                l[1] = (l[1] + (((l_lanes_203[0] + l_lanes_203[1]) + (l_lanes_203[2] + l_lanes_203[3])) + ((l_lanes_203[4] + l_lanes_203[5]) + (l_lanes_203[6] + l_lanes_203[7]))));
+                f32x8 l_lanes_208;
+                l_lanes_208 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_206 = 0; j_b_206 < 16; j_b_206 += 8) {
+                    const f32x8 t_216 = l_lanes_208;
+                    l_lanes_208 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_206 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_206 + 2), -1073741824), 1073741824)))), (t_216 + te_load_f32x8(v_1 + (j_b_206 + 32))), t_216), t_216);
+                }
+                l[2] = (l[2] + (((l_lanes_208[0] + l_lanes_208[1]) + (l_lanes_208[2] + l_lanes_208[3])) + ((l_lanes_208[4] + l_lanes_208[5]) + (l_lanes_208[6] + l_lanes_208[7]))));
+                f32x8 l_lanes_213;
+                l_lanes_213 = te_splat_f32x8(0.0f);
+                for (int64_t j_b_211 = 0; j_b_211 < 16; j_b_211 += 8) {
+                    const f32x8 t_217 = l_lanes_213;
+                    l_lanes_213 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_211 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_211 + 3), -1073741824), 1073741824)))), (t_217 + te_load_f32x8(v_1 + (j_b_211 + 48))), t_217), t_217);
+                }
+                l[3] = (l[3] + (((l_lanes_213[0] + l_lanes_213[1]) + (l_lanes_213[2] + l_lanes_213[3])) + ((l_lanes_213[4] + l_lanes_213[5]) + (l_lanes_213[6] + l_lanes_213[7]))));
+                f32x8 o_2_0;
+                f32x8 o_2_8;
+                f32x8 o_2_16;
+                f32x8 o_2_24;
+                o_2_0 = o_0;
+                o_2_8 = o_8;
+                o_2_16 = o_16;
+                o_2_24 = o_24;
+                for (int64_t j_e_15 = 0; j_e_15 < 16; j_e_15++) {
+                    const f32x8 t_230 = o_2_0;
+                    o_2_0 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15)) ? (t_230 + (te_splat_f32x8(v_1[j_e_15]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_230) : t_230);
+                    const f32x8 t_231 = o_2_8;
+                    o_2_8 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15 + 1)) ? (t_231 + (te_splat_f32x8(v_1[j_e_15 + 16]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_231) : t_231);
+                    const f32x8 t_232 = o_2_16;
+                    o_2_16 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15 + 2)) ? (t_232 + (te_splat_f32x8(v_1[j_e_15 + 32]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_232) : t_232);
+                    const f32x8 t_233 = o_2_24;
+                    o_2_24 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15 + 3)) ? (t_233 + (te_splat_f32x8(v_1[j_e_15 + 48]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_233) : t_233);
+                }
+                o_0 = o_2_0;
+                o_8 = o_2_8;
+                o_16 = o_2_16;
+                o_24 = o_2_24;
                 m = m_new_1;
             }
-            const float t_191 = (1.0f / l[0]);
-            te_store_f32x8(O + (128*h + 8*i), (o_0 * te_splat_f32x8(t_191)));
-            const float t_193 = (1.0f / l[1]);
-            te_store_f32x8(O + (128*h + 8*i + 8), (o_8 * te_splat_f32x8(t_193)));
-            const float t_195 = (1.0f / l[2]);
-            te_store_f32x8(O + (128*h + 8*i + 16), (o_16 * te_splat_f32x8(t_195)));
-            const float t_197 = (1.0f / l[3]);
-            te_store_f32x8(O + (128*h + 8*i + 24), (o_24 * te_splat_f32x8(t_197)));
+            const float t_238 = (1.0f / l[0]);
+            te_store_f32x8(O + (128*h + 8*i), (o_0 * te_splat_f32x8(t_238)));
+            const float t_240 = (1.0f / l[1]);
+            te_store_f32x8(O + (128*h + 8*i + 8), (o_8 * te_splat_f32x8(t_240)));
+            const float t_242 = (1.0f / l[2]);
+            te_store_f32x8(O + (128*h + 8*i + 16), (o_16 * te_splat_f32x8(t_242)));
+            const float t_244 = (1.0f / l[3]);
+            te_store_f32x8(O + (128*h + 8*i + 24), (o_24 * te_splat_f32x8(t_244)));
         }
     }
 }
