@@ -174,8 +174,8 @@ class Terms:
         """The cheapest terms, and the best of each kind that a user may need although it costs more here.
 
         Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass (it
-        pays off only once its siblings join); shallowest; a mean by its own count (only that is a mean of what a pass
-        has seen so far).
+        pays off only once its siblings join); shallowest; folds over the fewest stored classes; a mean by its own count
+        (only that is a mean of what a pass has seen so far).
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
@@ -185,6 +185,8 @@ class Terms:
         kinds += [v for v in lean if self._passes(v.term)][:1]
         kinds += [v for v in ranked if self._passes(v.term) and self._depth(v.term)[0] == NESTING][:1]
         kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
+        reading = [v for v in ranked if self.reads_stored(v.term) and self._folds(v.term)]
+        kinds += sorted(reading, key=lambda v: (len(self._placeholders_in(v.term)), v.cost))[:1]
         kinds += [v for v in ranked if self._counts_points(v.term) and not self.reads_stored(v.term)][:1]
         return list(dict.fromkeys(kinds))
 
@@ -307,7 +309,6 @@ class Terms:
                         self.refused.setdefault((c, built.reason), s.term)
                         continue
                     yield self._variant(c, n, built, (w, s, *below))
-                    break
 
     def _bodies(self, f: ClassId, stored: frozenset[Input]) -> list[Variant]:
         """The terms of a follower's body, those that read just what its statistic reads first."""
