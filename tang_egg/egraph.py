@@ -155,7 +155,9 @@ class Encoding:
         return self.terms[s]
 
     def _bind(self, term: str, seeded: frozenset[Index] | None = None) -> str:
-        name = f"$t{len(self.lines)}"
+        # All names are equally long: the engine makes fresh ones by putting digits after a name, and "$t6" with 9 would
+        # be "$t69", another term.
+        name = f"$t{len(self.lines):07}"
         self.lines.append(f"(let {name} {term})")
         if seeded is not None:
             self.lines.append(f"(set (fv {name}) {self._names(seeded)})")
