@@ -134,6 +134,8 @@ class Expression:
     def __invert__(self) -> Expression:
         if self.type == "bool":
             return Expression(apply_op("not", self.scalar))
+        if self.type == "real":
+            raise GraphError("~ of a real value", where=str(here()), mend="write -x, or take its bits by te.bitcast")
         return _binary("bitxor", self, -1 if self.type[0] == "i" else _all_ones(self.type))
 
     def __lshift__(self, other: Value) -> Expression:

@@ -9,7 +9,7 @@ from tang_egg import notation as te
 from tang_egg.affine import Index, Inequality, affine
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression
-from tang_egg.library import batch_axes, broadcast, expect_size, linear, working_type
+from tang_egg.library import batch_axes, broadcast, expect_rank, expect_size, linear, working_type
 from tang_egg.notation import Array
 
 
@@ -36,10 +36,12 @@ def attention(
     `soft_cap`: scores s become soft_cap · tanh(s / soft_cap) before bias and masks.
     A query with no key to see gives 0.
     """
+    for x in (q, k, v):
+        expect_rank(x, 2)
     expect_size(f"the last axis of '{k.name}'", k.shape[-1], q.shape[-1])
     expect_size(f"the axis before the last of '{v.name}'", v.shape[-2], k.shape[-2])
-    if window is not None and window < 1:
-        raise GraphError(f"a window of {window} keys", where=str(e.here()), mend="give a window of at least one key")
+    if window is not None and (not isinstance(window, int) or window < 1):
+        raise GraphError(f"a window of {window!r} keys", where=str(e.here()), mend="give a window of at least one key")
     batch = batch_axes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     i, j = Index("i", q.shape[-2]), Index("j", k.shape[-2])
     d, c = Index("d", q.shape[-1]), Index("c", v.shape[-1])
@@ -104,6 +106,8 @@ def _live_keys(
 
 def project_heads(x: Array, w: Array, heads: int, hint: str = "heads") -> Array:
     """x[n, k] · w[k, heads · d] → [heads, n, d]: the split of the last axis is a view of `w`."""
+    expect_rank(x, 2, 2)
+    expect_rank(w, 2, 2)
     expect_size(f"the first axis of '{w.name}'", w.shape[0], x.shape[-1])
     width = _head_width(w, heads)
     h, i, d, c = Index("h", affine(heads)), Index("i", x.shape[0]), Index("d", affine(width)), Index("c", x.shape[1])
@@ -112,6 +116,8 @@ def project_heads(x: Array, w: Array, heads: int, hint: str = "heads") -> Array:
 
 def merge_heads(x: Array, w: Array, hint: str = "merged") -> Array:
     """x[heads, n, d] · w[heads · d, k] → [n, k]."""
+    expect_rank(x, 3, 3)
+    expect_rank(w, 2, 2)
     width = x.shape[2].value
     if width is None:
         raise GraphError(f"the head width of '{x.name}' is symbolic", where=str(e.here()), mend="use a fixed width")
@@ -121,7 +127,7 @@ def merge_heads(x: Array, w: Array, hint: str = "merged") -> Array:
 
 def _head_width(w: Array, heads: int) -> int:
     columns = w.shape[1].value
-    if columns is None or columns % heads:
+    if columns is None or heads < 1 or columns % heads:
         raise GraphError(
             f"the {w.shape[1]} columns of '{w.name}' do not split into {heads} heads",
             where=str(e.here()),

@@ -33,10 +33,9 @@ def _letter(p: int) -> str:
 
 
 def _axis(x: Array, axis: int) -> int:
-    if not -x.rank <= axis < x.rank:
-        raise GraphError(
-            f"'{x.name}' has no axis {axis}", where=str(e.here()), mend=f"its axes are {-x.rank} to {x.rank - 1}"
-        )
+    if not isinstance(axis, int) or not -x.rank <= axis < x.rank:
+        known = f"its axes are {-x.rank} to {x.rank - 1}" if x.rank else "it is a scalar; give an array with an axis"
+        raise GraphError(f"'{x.name}' has no axis {axis!r}", where=str(e.here()), mend=known)
     return axis % x.rank
 
 
@@ -52,6 +51,17 @@ def expect_size(what: str, found: Affine, wanted: Affine) -> None:
             f"{what} has {found} elements where {wanted} are expected",
             where=str(e.here()),
             mend="check the shapes, or the order of the operands",
+        )
+
+
+def expect_rank(x: Array, least: int, most: int | None = None) -> None:
+    """Raises GraphError when an operand has fewer or more axes than a composition needs."""
+    if x.rank < least or (most is not None and x.rank > most):
+        wanted = f"{least}" if most == least else f"at least {least}"
+        raise GraphError(
+            f"'{x.name}' has {x.rank} axes where {wanted} are expected",
+            where=str(e.here()),
+            mend="check the order of the operands, or add axes by te.tensor",
         )
 
 
@@ -209,6 +219,8 @@ def batch_axes(*shapes: Sequence[Affine]) -> tuple[Index, ...]:
 
 def linear(x: Array, w: Array, bias: Array | None = None, *, transposed: bool = False, hint: str = "linear") -> Array:
     """x[..., k] · w[k, n] + bias[n] → [..., n]; `transposed`: w is [n, k]."""
+    expect_rank(x, 1)
+    expect_rank(w, 2, 2)
     inputs, outputs = (w.shape[1], w.shape[0]) if transposed else (w.shape[0], w.shape[1])
     expect_size(f"the input axis of '{w.name}'", inputs, x.shape[-1])
     lead = tuple(Index(_letter(p), s) for p, s in enumerate(x.shape[:-1]))
@@ -220,6 +232,7 @@ def linear(x: Array, w: Array, bias: Array | None = None, *, transposed: bool = 
 
 def gram(x: Array) -> Array:
     """x · xᵀ for x[..., n, k] → [..., n, n]."""
+    expect_rank(x, 2)
     batch = batch_axes(x.shape[:-2])
     i, j, k = Index("i", x.shape[-2]), Index("j", x.shape[-2]), Index("k", x.shape[-1])
     body = te.sum(k, x[(*batch, i, k)] * x[(*batch, j, k)])
@@ -238,11 +251,14 @@ def gated_scan(a: Array, b: Array, axis: int = 0) -> Array:
 
 def embedding(table: Array, idx: Array) -> Array:
     """table[idx] for table[v, d] and integers idx[...] → [..., d]."""
+    expect_rank(table, 2, 2)
     i, d = axes_of(idx), Index("d", table.shape[1])
     return te.tensor(None, (*i, d), table[idx[i], d], table.dtype, hint="embedding")
 
 
 def embedding_sum(table: Array, idx: Array) -> Array:
     """Σ over l of table[idx[..., l]] for table[v, d] and integers idx[..., l] → [..., d]."""
+    expect_rank(table, 2, 2)
+    expect_rank(idx, 1)
     i, d = axes_of(idx), Index("d", table.shape[1])
     return te.tensor(None, (*i[:-1], d), te.sum(i[-1], table[idx[i], d]), table.dtype, hint="embedding_sum")

@@ -50,13 +50,17 @@ PROVISIONAL = "?"
 
 def indices(names: str) -> tuple[Index, ...]:
     """Indices without sizes, one for each name: `i, j = te.indices("i j")`."""
+    if not isinstance(names, str):
+        raise GraphError(
+            f"{names!r} does not name indices", where=str(here()), mend="give one string: te.indices('i j')"
+        )
     return tuple(index(n) for n in names.replace(",", " ").split())
 
 
 def index(name: str, size: AffineLike | None = None) -> Index:
     """An index over `size` points; without a size it takes that of the axes where it stands alone."""
     _check_name(name, "an index")
-    return placeholder(name) if size is None else Index(name, affine(size))
+    return placeholder(name) if size is None else Index(name, _extent(size, f"index '{name}'"))
 
 
 def dim(name: str, lo: int = 0, hi: int | None = None, multiple: int = 1) -> Dim:
@@ -101,6 +105,18 @@ class Array:
     def __iter__(self) -> NoReturn:
         raise TypeError(f"'{self.name}' is read by indices, not by iteration")
 
+    __array_ufunc__ = None
+
+    def _no_arithmetic(self, *_: object) -> NoReturn:
+        raise GraphError(
+            f"arithmetic on the whole of '{self.name}'",
+            where=str(here()),
+            mend=f"work on its elements: te.tensor('y', (i, j), {self.name}[i, j] + 1), or use te.pointwise, te.matmul",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _no_arithmetic
+    __matmul__ = __rmatmul__ = __neg__ = __pow__ = __lt__ = __le__ = __gt__ = __ge__ = _no_arithmetic
+
     def __repr__(self) -> str:
         return f"{self.name}: {self.dtype}[{', '.join(map(repr, self.shape))}]"
 
@@ -130,7 +146,13 @@ def input(
     """A buffer that the caller gives: `shape` in elements, `dtype` one of ops.STORAGE."""
     _check_name(name, "an input")
     _check_dtype(dtype)
-    return Array(Input(name, tuple(affine(s) for s in shape), dtype, sorted, donated))
+    if isinstance(shape, (str, bytes)) or not hasattr(shape, "__iter__"):
+        raise GraphError(
+            f"the shape of '{name}' is {shape!r}",
+            where=str(here()),
+            mend="give a tuple of extents: (n, 64), (64,) for one axis, () for a scalar",
+        )
+    return Array(Input(name, tuple(_extent(s, f"an axis of '{name}'") for s in shape), dtype, sorted, donated))
 
 
 def tensor(
@@ -234,14 +256,21 @@ def all(over: Indices, body: Value, where: Where = None) -> Expression:
 
 def argmax(over: Indices, body: Value, where: Where = None) -> Expression:
     """The position of the largest element, the first of equal ones; row-major over several indices."""
-    scalar = as_scalar(body)
+    scalar = _ordered(body)
     return reduce(monoids.argmax_of(type_of(scalar)), over, scalar, _row_major(over), where=where, part=1)
 
 
 def argmin(over: Indices, body: Value, where: Where = None) -> Expression:
     """The position of the smallest element, the first of equal ones; row-major over several indices."""
-    scalar = as_scalar(body)
+    scalar = _ordered(body)
     return reduce(monoids.argmin_of(type_of(scalar)), over, scalar, _row_major(over), where=where, part=1)
+
+
+def _ordered(body: Value) -> Scalar:
+    scalar = as_scalar(body)
+    if type_of(scalar) == "bool":
+        raise GraphError("the largest of bools", where=str(here()), mend="convert them: te.cast(x, 'i32')")
+    return scalar
 
 
 def logsumexp(over: Indices, body: Value, where: Where = None) -> Expression:
@@ -268,6 +297,12 @@ def size(i: Index | AffineLike) -> Expression:
 
 def _sequence(over: Indices) -> Sequence[Index]:
     found = (over,) if isinstance(over, Index) else over
+    if isinstance(found, Array) or not hasattr(found, "__iter__"):
+        raise GraphError(
+            f"{found!r} is not an index or a tuple of them",
+            where=str(here()),
+            mend="give indices first: te.sum(i, x[i])",
+        )
     for i in found:
         if not isinstance(i, Index):
             raise GraphError(f"{i!r} is not an index", where=str(here()), mend="make indices by te.indices('i j')")
@@ -311,12 +346,27 @@ def holds(where: Where) -> Expression:
 
 
 def _check_name(name: str, what: str) -> None:
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier():
         raise GraphError(
             f"{name!r} cannot be the name of {what}",
             where=str(here()),
             mend="use letters, digits and underscores, a letter first",
         )
+
+
+def _extent(size: AffineLike, what: str) -> Affine:
+    """An extent as a form. Raises GraphError where it is no whole number of at least 0 that a machine can count."""
+    try:
+        form = affine(size)
+    except TypeError:
+        form = None
+    if form is None or (form.value is not None and not 0 <= form.value < 2**63):
+        raise GraphError(
+            f"{what} has the extent {size!r}",
+            where=str(here()),
+            mend="give a whole number from 0, or a dimension: te.dim('n')",
+        )
+    return form
 
 
 def _check_dtype(dtype: str) -> None:

@@ -240,6 +240,9 @@ def test_layers_of_a_transformer_number_their_intermediates() -> None:
     assert {"row_max", "row_max_2", "Y"} <= set(names)
 
 
+RANK = "check the order of the operands, or add axes by te.tensor"
+
+
 @pytest.mark.parametrize(
     ("build", "what", "mend"),
     [
@@ -249,6 +252,18 @@ def test_layers_of_a_transformer_number_their_intermediates() -> None:
             "check the shapes, or the order of the operands",
         ),
         (lambda x: te.softmax(x, 2), "'x' has no axis 2", "its axes are -2 to 1"),
+        (lambda x: te.softmax(x, None), "'x' has no axis None", "its axes are -2 to 1"),  # type: ignore[arg-type]
+        (
+            lambda x: te.layer_norm(te.input("s", ())),
+            "'s' has no axis -1",
+            "it is a scalar; give an array with an axis",
+        ),
+        (lambda x: te.attention(te.input("v", (4,)), x, x), "'v' has 1 axes where at least 2 are expected", RANK),
+        (lambda x: te.linear(x, te.input("v", (4,))), "'v' has 1 axes where 2 are expected", RANK),
+        (lambda x: te.gram(te.input("v", (4,))), "'v' has 1 axes where at least 2 are expected", RANK),
+        (lambda x: te.merge_heads(x, x), "'x' has 2 axes where 3 are expected", RANK),
+        (lambda x: te.embedding(te.input("v", (4,)), x), "'v' has 1 axes where 2 are expected", RANK),
+        (lambda x: te.attention(x, x, x, window=2.5), "a window of 2.5 keys", "give a window of at least one key"),  # type: ignore[arg-type]
         (
             lambda x: te.matmul(x, te.input("v", (4,))),
             "'v' has fewer than two axes",

@@ -190,6 +190,43 @@ def test_every_public_name_exists() -> None:
 
 ERRORS: list[tuple[Callable[[], object], str, str]] = [
     (
+        lambda: te.input("a", (2.5,)),  # type: ignore[arg-type]
+        "an axis of 'a' has the extent 2.5",
+        "give a whole number from 0, or a dimension: te.dim('n')",
+    ),
+    (
+        lambda: te.input("a", (-3,)),
+        "an axis of 'a' has the extent -3",
+        "give a whole number from 0, or a dimension: te.dim('n')",
+    ),
+    (
+        lambda: te.input("a", 4),  # type: ignore[arg-type]
+        "the shape of 'a' is 4",
+        "give a tuple of extents: (n, 64), (64,) for one axis, () for a scalar",
+    ),
+    (
+        lambda: te.index("i", -1),
+        "index 'i' has the extent -1",
+        "give a whole number from 0, or a dimension: te.dim('n')",
+    ),
+    (
+        lambda: te.indices(["i"]),  # type: ignore[arg-type]
+        "['i'] does not name indices",
+        "give one string: te.indices('i j')",
+    ),
+    (
+        lambda: X + 1,
+        "arithmetic on the whole of 'x'",
+        "work on its elements: te.tensor('y', (i, j), x[i, j] + 1), or use te.pointwise, te.matmul",
+    ),
+    (lambda: ~X[I8], "~ of a real value", "write -x, or take its bits by te.bitcast"),
+    (lambda: te.argmax(I8, FLAG[I8]), "the largest of bools", "convert them: te.cast(x, 'i32')"),
+    (
+        lambda: te.sum(3, X[0]),  # type: ignore[arg-type]
+        "3 is not an index or a tuple of them",
+        "give indices first: te.sum(i, x[i])",
+    ),
+    (
         lambda: te.tensor("t", P, te.sum(K, X[K + 1])),
         "index 'k' has no size",
         "use it alone as a coordinate, or give its size: te.index('k', 8)",
