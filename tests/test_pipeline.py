@@ -1,4 +1,4 @@
-"""Random graphs: the interpreter, the extracted program and the compiled one agree (see tests/fuzz.py for what that is)."""
+"""Random graphs: interpreter, extracted program and compiled program agree (tests/fuzz.py says what that means)."""
 
 from __future__ import annotations
 

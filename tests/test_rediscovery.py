@@ -49,9 +49,14 @@ def reads(x: Extraction, name: str) -> int:
     return sum(any(isinstance(s, Read) and s.source.name == name for s in walk(*body)) for _, body in folds)
 
 
-def long_attention() -> Graph:
+def long(**options: object) -> Graph:
+    """Attention over so many keys that scores are not worth writing."""
     q, k, v = (te.input(n, (1, 4, 1024, 64)) for n in "QKV")
-    return graph("long", O=layers.attention(q, k, v, causal=True))
+    return graph("long", O=layers.attention(q, k, v, **options))  # type: ignore[arg-type]
+
+
+def long_attention() -> Graph:
+    return long(causal=True)
 
 
 def dequantised() -> Graph:
@@ -66,19 +71,18 @@ ONE = Form(1, ((3, 2), (1, 0)), PASS | {"fold.hoist"})
 PADDED = Form(1, ((4, 2), (1, 0)), PASS | {"fold.hoist"})
 TABLE: dict[str, tuple[Callable[[], Graph], Form]] = {
     "long_attention": (long_attention, ONE),
+    "long_bias": (lambda: long(bias=te.input("bias", (1024, 1024)), causal=True), ONE),
+    "long_masked": (lambda: long(mask=te.input("live", (1024, 1024), "bool"), causal=True), PADDED),
     "dequantised": (dequantised, Form(1, ((1, 0),), frozenset({"fold.hoist"}))),
 } | {
     n: (EXAMPLES[n], form)
     for n, form in {
         "softmax": Form(1, ((2, 1),), PASS),
-        "attention": ONE,
         "attention_causal": ONE,
         "attention_window": ONE,
-        "attention_bias_inf": ONE,
         "attention_soft_cap": ONE,
         "attention_alibi": ONE,
         "attention_grouped": ONE,
-        "attention_padded": PADDED,
         "rmsnorm_matmul": Form(1, ((2, 0),), frozenset({"fold.hoist"})),
         "swiglu": Form(1, ((2, 0),)),
         "logsumexp": Form(1, ((2, 1),), PASS),
@@ -116,7 +120,16 @@ def test_no_law_names_an_operator() -> None:
     assert not [n for n in equalities() if OPERATORS.search(n)]
 
 
-@pytest.mark.parametrize("name", programs.all_programs())
+@pytest.mark.xfail(reason="of two outputs that laws find equal, one loses its name", raises=KeyError, strict=True)
+def test_outputs_that_are_equal_keep_their_names() -> None:
+    naive = programs.simple()
+    inputs = sample_inputs(naive, {}, edge=False)
+    got = interpret(extract(naive).program.graph, inputs)
+    for output, value in interpret(naive, inputs).items():
+        assert relative_error(got[output], value) < 1e-9, output
+
+
+@pytest.mark.parametrize("name", [n for n in programs.all_programs() if n != "simple"])
 def test_extracted_programs_mean_the_same(name: str) -> None:
     naive = programs.all_programs()[name]()
     x = extract(naive)

@@ -100,7 +100,7 @@ class Evaluated:
         assert len(chosen) == len(classes), "a class without a finite term"
         return chosen
 
-    def of(self, c: ClassId, setting: Setting = Setting()) -> Value:  # noqa: B008 (frozen)
+    def of(self, c: ClassId, setting: Setting = Setting()) -> Value:
         """The value of a class."""
         if not self.mentions_hole(c):
             setting = Setting(None, setting.delta, setting.kept)
@@ -313,12 +313,14 @@ def _abstracts(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -
 
 def _scales(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
     f, a = fact
-    return same(e.of(f, Setting(moved, delta, e.some)), _product(e, e.of(a, Setting(h, delta, e.some)), e.of(f, Setting(h, delta, e.some))))
+    after = e.of(f, Setting(moved, delta, e.some))
+    return same(after, _product(e, e.of(a, Setting(h, delta, e.some)), e.of(f, Setting(h, delta, e.some))))
 
 
 def _moves(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
     f, c = fact
-    return same(e.of(f, Setting(moved, delta, e.some)), _sum(e, e.of(f, Setting(h, delta, e.some)), e.of(c, Setting(h, delta, e.some))))
+    after = e.of(f, Setting(moved, delta, e.some))
+    return same(after, _sum(e, e.of(f, Setting(h, delta, e.some)), e.of(c, Setting(h, delta, e.some))))
 
 
 def _carried(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:

@@ -162,7 +162,8 @@ def simple() -> Graph:
     a, low, on, off = x[i, j], float("-inf"), e.constant(True), e.constant(False)
     zero, one = e.constant(0.0), e.constant(1.0)
     scalars = (
-        -(-a) * one + zero, a * zero, a + -a, e.exp(zero) * a, e.exp(e.constant(low)) + a, e.recip(one) * a, -zero + a,
+        -e.value(-a) * one + zero, a * zero, a + -a, e.exp(zero) * a, e.exp(e.constant(low)) + a, e.recip(one) * a,
+        -zero + a,
         e.select(on, a, zero), e.select(off, a, one), e.select(live[i, j], a, a),
     )
     masks = (live[i, j] & off, live[i, j] & on, live[i, j] & live[i, j])
