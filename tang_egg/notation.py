@@ -297,9 +297,10 @@ def size(i: Index | AffineLike) -> Expression:
 
 def _sequence(over: Indices) -> Sequence[Index]:
     found = (over,) if isinstance(over, Index) else over
-    if isinstance(found, Array) or not hasattr(found, "__iter__"):
+    given: object = over
+    if isinstance(given, Array) or not hasattr(found, "__iter__"):
         raise GraphError(
-            f"{found!r} is not an index or a tuple of them",
+            f"{given!r} is not an index or a tuple of them",
             where=str(here()),
             mend="give indices first: te.sum(i, x[i])",
         )
