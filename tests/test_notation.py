@@ -215,6 +215,16 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
         "give one string: te.indices('i j')",
     ),
     (
+        lambda: te.dim("n", lo=5, hi=7, multiple=8),
+        "no value fits dimension 'n': from 5 to 7, a multiple of 8",
+        "give whole numbers with 0 <= lo <= hi, and a multiple of at least 1 that lies between them",
+    ),
+    (
+        lambda: te.dim("n", multiple=0),
+        "no value fits dimension 'n': from 0 to None, a multiple of 0",
+        "give whole numbers with 0 <= lo <= hi, and a multiple of at least 1 that lies between them",
+    ),
+    (
         lambda: X + 1,
         "arithmetic on the whole of 'x'",
         "work on its elements: te.tensor('y', (i, j), x[i, j] + 1), or use te.pointwise, te.matmul",
