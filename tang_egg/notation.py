@@ -66,7 +66,7 @@ def index(name: str, size: AffineLike | None = None) -> Index:
 def dim(name: str, lo: int = 0, hi: int | None = None, multiple: int = 1) -> Dim:
     """A symbolic extent, `lo` to `hi`, a multiple of `multiple`."""
     _check_name(name, "a dimension")
-    whole = all(isinstance(x, int) for x in (lo, lo if hi is None else hi, multiple))
+    whole = isinstance(lo, int) and isinstance(multiple, int) and (hi is None or isinstance(hi, int))
     if not whole or lo < 0 or multiple < 1 or (hi is not None and lo + -lo % multiple > hi):
         raise GraphError(
             f"no value fits dimension '{name}': from {lo} to {hi}, a multiple of {multiple}",
