@@ -87,7 +87,7 @@ def _assemble(
     roots: dict[Tensor, Tensor] = {}
     for t in window.roots:
         held = written[classes[t]]
-        if held.dtype != t.dtype or held.axes != axes[t]:
+        if held.dtype != t.dtype or held.axes != axes[t] or owner[classes[t]] is not t:
             held = Tensor(f"{t.name}_copy", axes[t], Read(held, tuple(affine(i) for i in held.axes)), t.dtype)
             kernels.append(WindowKernel((held,), ()))
         roots[t] = held

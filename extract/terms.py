@@ -34,6 +34,7 @@ from tang_egg.ir import (
     type_of,
     walk,
 )
+from tang_egg.monoid import Monoid
 from tang_egg.rewrite import substitute
 from tang_egg.saturate import Saturation
 
@@ -41,9 +42,12 @@ NESTING, SEQUENCE = 2, 4
 """The space of kernels: folds nest at most so deep in one kernel, and at most so many wait for one another."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variant:
-    """One term of a class: its e-node and the variants below it; `node` is None for a read of the class itself."""
+    """One term of a class: its e-node and the variants below it; `node` is None for a read of the class itself.
+
+    Compared by identity: variants share those below them, and comparing by value would walk the unshared tree.
+    """
 
     term: Scalar
     cost: float
@@ -411,11 +415,14 @@ def as_domain(s: Scalar) -> Domain:
     return Domain(tuple(sorted((t.condition for t in forms), key=repr)), tuple(sorted(data, key=repr)))
 
 
-def _fold(monoid: object, index: Index, where: Scalar, body: Scalar) -> Reduce:
-    from tang_egg.monoid import Monoid
-
-    assert isinstance(monoid, Monoid)
-    return Reduce(monoid, (index,), as_domain(where), (body,))
+def _fold(monoid: Monoid, index: Index, where: Scalar, body: Scalar) -> Reduce:
+    """A fold over one index; directly around another of the same monoid, both are one fold over all their indices."""
+    here = as_domain(where)
+    if isinstance(body, Reduce) and body.monoid is monoid and index not in body.indices:
+        affine = tuple(sorted({*here.affine, *body.where.affine}, key=repr))
+        whole = Domain(affine, tuple(dict.fromkeys((*here.data, *body.where.data))))
+        return Reduce(monoid, (index, *body.indices), whole, body.body)
+    return Reduce(monoid, (index,), here, (body,))
 
 
 def uses(term: Scalar, placeholders: Mapping[Input, ClassId]) -> tuple[ClassId, ...]:

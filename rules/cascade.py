@@ -43,7 +43,8 @@ for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "x y z")):
     table.closure(f"cascade.walk_{_ap}", given=("(seek e j)", f"(= e ({_ap} op {_args}))", "(= F (fv e))",
                                                 "(set-contains F j)"),
                   then=tuple(f"(seek {v} j)" for v in _args.split()), phase="walk", proof="Demand.trivial")
-table.closure("cascade.statistic", given=("(seek e j)", "(= F (fv e))", "(set-not-contains F j)", "(finished e j)"),
+table.closure("cascade.statistic",
+              given=("(seek e j)", "(= F (fv e))", "(set-not-contains F j)", "(finished e j)", f"(!= e {ZERO_})"),
               then=("(statistic e j)", f"(abstracts e j e {H})"), phase="walk", proof="Cascade.abstract_hole")
 table.closure("cascade.abstract_one", given=(*MOVES_ON, "(= e (Ap1 op x))", "(abstracts x j m f)"),
               then=("(abstracts e j m (Ap1 op f))",), phase="walk", proof="Cascade.abstract_map")
@@ -106,7 +107,8 @@ table.closure("cascade.carried_scaled",
               then=('(carried j f (Ap2 "mul" a (Keep f)))',), phase="carry", proof="Cascade.carried_scaled")
 table.closure("cascade.want_move", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})"), then=("(want c j)",),
               phase="carry", proof="Demand.trivial")
-table.closure("cascade.carried_moved", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})", "(split c j x y)"),
+table.closure("cascade.carried_moved", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})", "(split c j x y)",
+                                              "(= Y (fv y))", '(set-not-contains Y "%d")'),
               then=('(carried j f (Ap2 "add" (Keep f) (Ap2 "mul" x (Keep y))))', "(keeps y j)"), phase="carry",
               proof="Cascade.carried_moved")
 table.closure(

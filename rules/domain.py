@@ -11,6 +11,10 @@ c, w = variables("c w", "bool")
 j, m, op = Name("j"), Name("m"), Name("op")
 LOWEST = literal(float("-inf"))
 
+table.relation("inhabited", "String", "Sc",
+               proposition="whatever the other indices are, some point of the index satisfies the 2nd")
+table.relation("doubtful", "String", "Sc", proposition="a demand: the 2nd may hold nowhere; claims nothing")
+table.relation("finite", "Sc", proposition="on finite inputs it is finite, as far as no arithmetic overflows")
 table.relation("neutral", "String", "Sc", proposition="the second is the identity of the monoid that the first names")
 for _name, _value in (("sum", ZERO), ("max", LOWEST), ("min", literal(float("inf"))), ("product", literal(1.0)),
                       ("any", FALSE), ("all", TRUE)):
@@ -32,14 +36,34 @@ table.law("domain.narrow", fold(m, j, w, call("select", c, x, e)), fold(m, j, w 
 table.law("domain.narrow_not", fold(m, j, w, call("select", c, e, x)), fold(m, j, w & when_not(c), x), when=neutral(),
           holds="ieee", rounding="exact", proof="Domain.narrow")
 table.law("domain.empty", fold(m, j, FALSE, x), e, when=neutral(), holds="ieee", rounding="exact",
-          proof="Domain.empty")
+          proof="Domain.empty", subsumes=True)
+for _n, _inner in enumerate(('(Ap2 "and" w c)', '(Ap2 "and" w (Ap1 "not" c))')):
+    _select = ('(Ap3 "select" c x e)', '(Ap3 "select" c e x)')[_n]
+    table.closure(f"domain.doubt_{_n}", given=(f"(= s (Red m j w {_select}))", "(neutral m e)"),
+                  then=(f"(doubtful j {_inner})",), phase="simplify", proof="Demand.trivial")
+
+# What stays finite on finite inputs. Reciprocals, logarithms and folds over perhaps no points are left out.
+_FINITE = (
+    ("leaf", "(Leaf k)", ""), ("gather", "(Gather k v)", ""),
+    ("literal", '(Lit v "real")', '(!= v "inf") (!= v "-inf") (!= v "nan")'),
+    ("sum", '(Red "sum" j w x)', "(finite x)"), ("product", '(Red "product" j w x)', "(finite x)"),
+    ("max", '(Red "max" j w x)', "(finite x) (inhabited j w)"),
+    ("min", '(Red "min" j w x)', "(finite x) (inhabited j w)"),
+    ("select", '(Ap3 "select" c x y)', "(finite x) (finite y)"),
+    *((_op, f'(Ap1 "{_op}" x)', "(finite x)") for _op in ("neg", "exp", "sin", "tanh", "erf", "floor")),
+    *((f"two_{_op}", f'(Ap2 "{_op}" x y)', "(finite x) (finite y)") for _op in ("add", "mul", "max", "min")),
+)
+for _name, _term, _when in _FINITE:
+    table.closure(f"domain.finite_{_name}", given=(f"(= e {_term})", *((_when,) if _when else ())),
+                  then=("(finite e)",), phase="analysis", proof="Domain.finite")
+FINITE = fact("finite", y, says="y is finite")
 
 # A select with the value that an operation turns into an identity moves out of the operation.
 table.law("domain.select_exp", call("exp", call("select", c, x, LOWEST)), call("select", c, call("exp", x), ZERO),
           holds="ieee", rounding="exact", proof="Domain.select_exp")
-table.law("domain.select_add", call("select", c, x, LOWEST) + y, call("select", c, x + y, LOWEST), holds="finite",
-          rounding="exact", proof="Domain.select_add")
-table.law("domain.select_mul", call("select", c, x, ZERO) * y, call("select", c, x * y, ZERO), holds="finite",
-          rounding="exact", proof="Domain.select_mul")
+table.law("domain.select_add", call("select", c, x, LOWEST) + y, call("select", c, x + y, LOWEST), when=FINITE,
+          holds="finite", rounding="exact", proof="Domain.select_add")
+table.law("domain.select_mul", call("select", c, x, ZERO) * y, call("select", c, x * y, ZERO), when=FINITE,
+          holds="finite", rounding="exact", proof="Domain.select_mul")
 table.law("domain.select_neg", -call("select", c, x, ZERO), call("select", c, -x, ZERO), holds="finite",
           rounding="exact", proof="Domain.select_neg")

@@ -7,7 +7,7 @@ associativity and commutativity is needed: b = f·u, with f the factors that do 
 from __future__ import annotations
 
 from tang_egg.rules.law import Table, differ, fact, free_of
-from tang_egg.rules.pattern import ONE, TRUE, Name, Var, call, fold, sum_, variables
+from tang_egg.rules.pattern import ONE, TRUE, ZERO, Name, Var, call, fold, sum_, variables
 
 table = Table("fold")
 b, c, f, u, x, n = variables("b c f u x n")
@@ -43,12 +43,18 @@ table.closure("fold.split_product", given=("(want e j)", '(= e (Ap2 "mul" x y))'
 table.closure("fold.split_negated", given=("(want e j)", '(= e (Ap1 "neg" x))', "(split x j f u)"),
               then=('(split e j f (Ap1 "neg" u))',), phase="hoist", proof="Fold.split_negated")
 
-table.law(
-    "fold.hoist", sum_(j, w, b), f * sum_(j, w, u),
-    when=(fact("split", b, j, f, u, says="b = f·u with f free of j", defines=((b, f * u),), absent=((f, j),)),
-          differ(f, ONE)),
-    holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist",
-)
+# A fold over no points is the identity, whatever the factor is: a factor that may be infinite (a reciprocal of a sum
+# over the same points, say) moves out plainly only where the domain surely has points, and under a select elsewhere.
+SPLIT = (fact("split", b, j, f, u, says="b = f·u with f free of j", defines=((b, f * u),), absent=((f, j),)),
+         differ(f, ONE))
+table.law("fold.hoist", sum_(j, w, b), f * sum_(j, w, u),
+          when=(*SPLIT, fact("inhabited", j, w, says="some j satisfies w")),
+          holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist")
+table.law("fold.hoist_finite", sum_(j, w, b), f * sum_(j, w, u), when=(*SPLIT, fact("finite", f, says="f is finite")),
+          holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist")
+table.law("fold.hoist_guarded", sum_(j, w, b), call("select", fold("any", j, w, TRUE), f, ZERO) * sum_(j, w, u),
+          when=(*SPLIT, fact("doubtful", j, w, says="perhaps no j satisfies w")),
+          holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist")
 table.law("fold.hoist_negation", sum_(j, w, -x), -sum_(j, w, x), holds="ieee", rounding="exact",
           proof="Fold.hoist_negation", phase="hoist")
 table.law("fold.hoist_shift", fold("max", j, TRUE, c + x), c + fold("max", j, TRUE, x), when=free_of(c, j),

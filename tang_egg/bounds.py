@@ -188,3 +188,23 @@ def _product_range(monomial: Monomial) -> tuple[Bound, Bound]:
         low *= below
         high = None if high is None or above is None else high * above
     return low, high
+
+
+def prove_inhabited(index: Index, conditions: Sequence[Inequality]) -> bool:
+    """Whether some value of `index` meets all conditions, whatever the other indices and the dims are.
+
+    Tries the first and last value and those at which a condition just holds; False means only that none was proved.
+    """
+    witnesses = [affine(0), index.size - 1]
+    for c in conditions:
+        factor = c.form.coefficient(index).value
+        rest = c.form.substitute({index: 0})
+        if factor == 1:
+            witnesses.append(-rest)
+        elif factor == -1:
+            witnesses.append(rest)
+    for at in dict.fromkeys(witnesses):
+        needed = [at, index.size - 1 - at, *(c.form.substitute({index: at}) for c in conditions)]
+        if all(prove_nonnegative(form) for form in needed):
+            return True
+    return False

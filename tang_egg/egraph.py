@@ -143,6 +143,7 @@ class Encoding:
     indices: dict[str, Index] = field(default_factory=dict)
     gathers: dict[str, Read] = field(default_factory=dict)
     seeds: list[tuple[str, str, str]] = field(default_factory=list)
+    domains: list[tuple[Index, Domain, str]] = field(default_factory=list)
 
     def tensor(self, t: Tensor) -> str:
         """The term of a tensor of the window."""
@@ -302,8 +303,9 @@ class Encoding:
             )
             affine = [c for c in affine if c not in here.affine]
             data = [d for d in data if d not in here.data]
-            term = f'(Red "{key}" "{self.index(j)}" {self.domain(here)} {body})'
-            body = self._bind(term)
+            where = self.domain(here)
+            self.domains.append((j, here, where))
+            body = self._bind(f'(Red "{key}" "{self.index(j)}" {where} {body})')
         self._prefix(s, body)
         return body
 

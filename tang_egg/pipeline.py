@@ -34,6 +34,8 @@ from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
 
 STAGES = ("graph", "windows", "egraph", "program", "schedule", "source")
 TARGETS = ("c",)
+RECURSION = 20_000
+"""Python's limit while graphs are compiled: expressions of thousands of operations in a row are walked recursively."""
 
 
 def trace(stage: str, text: object) -> None:
@@ -64,6 +66,7 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     Raises GraphError when the graph is not well formed, SelectionError when no variant can be executed.
     """
     start = time.perf_counter()
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     check_graph(graph)
     _check_monoids(graph)
     trace("graph", graph)

@@ -13,9 +13,10 @@ from typing import Any
 from egglog import bindings
 
 from tang_egg.affine import Index, affine
+from tang_egg.bounds import prove_inhabited
 from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot, analysis, decode, schema
 from tang_egg.errors import SaturationError
-from tang_egg.ir import Const, Position, Reduce, Scalar, Tensor, walk
+from tang_egg.ir import Const, Position, Reduce, Scalar, Tensor, Test, walk
 from tang_egg.ir import apply as apply_op
 from tang_egg.rules.table import PHASES, rules_text
 from tang_egg.unify import Named
@@ -99,9 +100,10 @@ def saturate_window(
     limits = limits or Limits()
     start = time.perf_counter()
     encoding = Encoding(named, frozenset(inside))
-    tops = {t: encoding.tensor(t) for t in roots}
     for t in inside:
-        encoding.tensor(t)
+        for s in walk(named[t].body):  # operands first, so that deep expressions need no deep recursion
+            encoding.scalar(s)
+    tops = {t: encoding.tensor(t) for t in roots}
     _facts(encoding, [named[t].body for t in inside], limits)
     written = "\n".join(encoding.lines)
     seeds = "\n".join(f"(union {left} {right})" for _, left, right in encoding.seeds)
@@ -184,7 +186,7 @@ def _rows(engine: bindings.EGraph) -> int:
 
 
 def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None:
-    """What laws need to know about indices: their names, sizes as reals, and chunk sizes for scans."""
+    """What laws need to know about indices: their names, sizes as reals, whether domains have points, chunk sizes."""
     folded: dict[Index, None] = {}
     values: set[float] = set()
     for s in walk(*bodies):
@@ -203,5 +205,13 @@ def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None
             encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(Const(float(size)))})')
         if size and 1.0 / size in values:
             encoding.lines.append(f'(inverse_extent "{i.name}" {encoding.scalar(Const(1.0 / size))})')
+    for j, where, term in dict.fromkeys(encoding.domains):
+        sure = not where.data and prove_inhabited(j, where.affine)
+        encoding.lines.append(f'({"inhabited" if sure else "doubtful"} "{j.name}" {term})')
+    for s, term in list(encoding.terms.items()):
+        if isinstance(s, Test):
+            for j in sorted(s.condition.indices() & set(folded), key=lambda i: i.name):
+                if prove_inhabited(j, (s.condition,)):
+                    encoding.lines.append(f'(inhabited "{j.name}" {term})')
     for i in sorted(encoding.indices.values(), key=lambda i: i.name):
         encoding.lines.append(f'(chunked "{i.name}" {limits.chunk})')
