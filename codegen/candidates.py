@@ -9,6 +9,7 @@ index, and the output axes that its inner folds lack are held whole, so that the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from tang_egg.affine import Affine, Index
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
@@ -16,6 +17,10 @@ from tang_egg.schedule import PLAIN, FoldPlan, Schedule
 
 HELD = 1024
 """Longest output axis that is held whole."""
+LONG_SCAN, LONG_FOLD = 1 << 10, 1 << 15
+"""Points from which on a scan runs by chunks, and a fold by blocks, when nothing else gives the threads work."""
+FEW_OUTPUTS = 64
+"""Longest output axis that a fold by blocks holds whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +41,9 @@ class Shape:
 def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, ...]:
     """Legal schedules without repeats, the best guess first, the plain one last."""
     shape = _shape(outputs)
-    first = _parallel(shape, _first(shape), threads)
+    first = _spread(shape, _parallel(shape, _first(shape), threads), threads)
     found = [first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
+    found += _both_scans(shape, first, threads)
     found += [replace(first, parallel=()), _parallel(shape, PLAIN, threads), PLAIN]
     return tuple(dict.fromkeys(found))
 
@@ -82,7 +88,7 @@ def _rows(index: Index, most: int = 6) -> int:
     size = index.size.value
     if size is not None and size <= most:
         return max(1, size)
-    return next((n for n in (6, 4, 5, 3) if n <= most and size is not None and size % n == 0), min(4, most))
+    return next((n for n in (6, 4) if n <= most and size is not None and size % n == 0), min(4, most))
 
 
 def _scan(shape: Shape) -> Schedule:
@@ -166,6 +172,11 @@ def _tile(shape: Shape) -> Schedule:
         if apart and (many or not all(_contiguous(r, v) for r in apart)):
             stage += [r.source.name for r in apart]
             order = [n for n in order if n not in (v.name, row.name)] + [v.name, row.name]
+    row = next((i for i in shape.common if kind == "tile" and i is not v and tile.get(i.name, 1) > 1), None)
+    if row is not None and v is not None and any(row in _needs(f) and v not in _needs(f) for f in shape.folds):
+        # folds of whole rows stand before the product: many rows at once, so that the staged operand is copied seldom
+        tile[row.name] = max(tile[row.name], _fits(row, 32, 16, 8))
+        order = [n for n in order if n not in (v.name, row.name)] + [row.name, v.name]
     tile = {n: size for n, size in tile.items() if size != 1}
     return Schedule(
         kind, order=tuple(order), tile=tuple(tile.items()), fold=tuple(fold.items()), stage=tuple(dict.fromkeys(stage))
@@ -177,6 +188,47 @@ def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
     reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
     along = any(_contiguous(r, last) for r in reads)
     return along and not any(_contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
+
+
+def _spread(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
+    """The schedule by chunks or blocks of folds, where the output axes alone do not give all threads work."""
+    if threads < 2 or any(_tiles(i, schedule) >= threads for i in shape.common if i not in shape.scanned):
+        return schedule
+    scanned = [i for i in shape.common if i in shape.scanned]
+    if scanned:
+        chunked = _chunks(scanned[0], schedule, threads)
+        long = (scanned[0].size.value or 0) >= LONG_SCAN and not shape.folds
+        return chunked if long and threads > 2 else schedule  # chunks read everything twice
+    fold = dict(schedule.fold)
+    tile = dict(schedule.tile)
+    for f in shape.folds:
+        points = prod(i.size.value or 0 for i in f.indices)
+        if points >= LONG_FOLD and _needs(f) <= set(shape.common):
+            fold[f.indices[0].name] = FoldPlan("blocks", 4 * threads)
+            tile |= {i.name: 0 for i in _needs(f) if 1 < (i.size.value or 0) <= FEW_OUTPUTS}
+    if fold == dict(schedule.fold):
+        return schedule
+    return replace(schedule, shape="split", parallel=(), tile=tuple(tile.items()), fold=tuple(fold.items()))
+
+
+def _tiles(i: Index, schedule: Schedule) -> int:
+    """The number of tiles of an output index that threads can share."""
+    size = schedule.tile_of(i.name)
+    return 0 if size == 0 else 1 << 20 if i.size.value is None else -(-i.size.value // size)
+
+
+def _chunks(t: Index, schedule: Schedule, threads: int) -> Schedule:
+    """A scan by chunks, four for each thread."""
+    length = 256 if t.size.value is None else max(16, -(-t.size.value // (4 * threads)))
+    return replace(schedule, chunk=length, parallel=(t.name,))
+
+
+def _both_scans(shape: Shape, first: Schedule, threads: int) -> list[Schedule]:
+    """The scan in order and by chunks, whichever comes first."""
+    scanned = [i for i in shape.common if i in shape.scanned]
+    if not scanned:
+        return []
+    return [_parallel(shape, replace(first, chunk=0, parallel=()), threads), _chunks(scanned[0], first, threads)]
 
 
 def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
@@ -208,9 +260,8 @@ def _parallel(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
         index = next((i for i in shape.common if i.name == name), None)
         if index is None or index in shape.scanned or schedule.tile_of(name) == 0:
             continue
-        size = index.size.value
-        tiles = 1 << 20 if size is None else size // max(1, schedule.tile_of(name))
-        if tiles >= 4 * threads or (tiles >= threads and tiles % threads == 0):
+        tiles = _tiles(index, schedule)
+        if tiles >= 2 * threads or (tiles >= threads and tiles % threads == 0):
             return replace(schedule, parallel=(name,))
         if tiles > most:
             best, most = name, tiles

@@ -137,7 +137,7 @@ class Folds(Spans):
         blocks = self.contiguous_last(self.blocks(free(s) - set(folded)), ())
         axes = [Axis(i, affine(0)) for i in folded] + blocks
         extents = tuple(i.size for i in folded) + tuple(affine(a.size) for a in blocks)
-        local = self.array(s.source.name, self.real, axes, extents)
+        local = self.array(s.source.name, self.type(s), axes, extents)
         with ExitStack() as stack:
             for i in folded:
                 stack.enter_context(self.loop(i, number(0), Form(i.size)))
@@ -192,6 +192,8 @@ class Folds(Spans):
         if scanned or (rest and plan.how != "blocks"):
             plan = FoldPlan()
         span = self.span(index, rest, conditions, scanned)
+        if plan.how == "lanes" and self._along(group, state):
+            plan = FoldPlan()
         with self.guarded(*span.implied):
             if plan.how == "blocks" and plan.size > 1:
                 self._by_blocks(group, state, index, rest, plan.size, span)
@@ -242,11 +244,14 @@ class Folds(Spans):
             end = Call("min", (span.high, Call("add", (low, length), "i64")), "i64")
             part = replace(span, low=low, high=self.name_bound(f"{index.name}_hi", end), clear=span.kept, sure=None)
             mine = self.declare_state(group, list(state))
-            if rest or self.is_cascade(group) or not group.monoid.commutative or any(s.axes for s in mine.values()):
+            tile = next((n for n in (32, 16, 8) if index.size.value is None or index.size.value >= n), 1)
+            if not rest and tile > 1 and not self._flat(group):
+                left = self.by_tiles(index, tile, part, lambda axis, c: self._tile(group, mine, axis, c))
+                self._left_over(group, mine, index, part, left)
+            elif rest or self.is_cascade(group) or not group.monoid.commutative or any(s.axes for s in mine.values()):
                 self._by_points(group, mine, index, rest, part)
             else:
-                lanes = next((n for n in (32, 16, 8) if index.size.value is None or index.size.value >= n), 1)
-                lanes = lanes if len(mine) == 1 else min(lanes, 8)
+                lanes = tile if len(mine) == 1 else min(tile, 8)
                 (self._lanes if lanes > 1 else self._by_points_of)(group, mine, index, lanes, part)
             for k, slot in mine.items():
                 with self.inside(), self.points(slot.axes):
@@ -258,6 +263,12 @@ class Folds(Spans):
 
     def _by_points_of(self, group: Reduce, state: State, index: Index, size: int, span: Span) -> None:
         self._by_points(group, state, index, [], span)
+
+    def _along(self, group: Reduce, state: State) -> bool:
+        """Whether vectors can run along the block of the state instead: some read is contiguous along it."""
+        wide = {a.index for slot in state.values() for a in slot.axes if a.size % 4 == 0}
+        reads = self._reads_in_place(group.body)
+        return any(near and i in wide for s in reads for i, near in self._steps(s))
 
     def _tileable(self, index: Index, plan: FoldPlan) -> bool:
         size = index.size.value

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tang_egg.affine import AffineLike, Dim, Index, affine, index
-from tang_egg.codegen.kernel import Kernel, Loop
+from tang_egg.codegen.candidates import schedules
+from tang_egg.codegen.kernel import Kernel, Loop, number, statements
 from tang_egg.codegen.kernel_run import run_kernel
 from tang_egg.codegen.lower import lower
 from tang_egg.errors import CodegenError
@@ -147,7 +148,10 @@ def test_tails_are_masked_tiles(size: int) -> None:
     kernel = lower("k", cascaded.outputs, parse_schedule("stream tile=c:*,i:8 fold=j:stream:16"))
     program = one_kernel_each(cascaded)
     agrees(program, random_inputs(cascaded), "stream tile=c:*,i:8 fold=j:stream:16")
-    assert kernel.body
+    loops = [s for s in statements(kernel.body) if isinstance(s, Loop) and s.var.split("_")[0] == "j"]
+    assert all(s.step == 16 for s in loops if s.kind == "serial" and s.stop != number(16)), (
+        "no tile runs point by point"
+    )
 
 
 def test_names_of_indices_and_of_values_never_meet() -> None:
@@ -157,3 +161,25 @@ def test_names_of_indices_and_of_values_never_meet() -> None:
     body = apply("mul", Reduce(MAX, (t,), EVERYWHERE, (read,)), apply("exp", Reduce(SUM, (t,), EVERYWHERE, (read,))))
     agrees(one_kernel_each(Graph("names", (x,), (Tensor("y", (c,), body),))), random_inputs(Graph("n", (x,), ())),
            "point fold=t:stream:8")  # fmt: skip
+
+
+def test_staged_operands_keep_their_type() -> None:
+    i, k = index("i", 8), index("k", 9)
+    x = Input("x", (affine(8), affine(9)), "u8")
+    body = Reduce(SUM, (k,), EVERYWHERE, (apply("cast:real", Read(x, (affine(i), affine(k)))),))
+    program = one_kernel_each(Graph("bytes", (x,), (Tensor("y", (i,), body),)))
+    compiled = agrees(program, random_inputs(program.graph), "tile tile=i:8 stage=x")
+    assert "uint8_t x_1[" in compiled.source
+
+
+def test_candidates_offer_scans_in_order_and_by_chunks_and_blocks_for_lone_folds() -> None:
+    for threads in (2, 8):
+        offered = schedules(recurrence(4096, 8).outputs, threads=threads)
+        assert {s.chunk > 0 for s in offered} == {True, False}
+        assert (offered[0].chunk > 0) == (threads > 2), "a second pass pays with more than two threads"
+    total = Tensor("y", (), Reduce(SUM, (ROW, J), EVERYWHERE, (HERE,)))
+    assert all(s.fold_of("i").how != "blocks" for s in schedules((total,), threads=2)), "too short for threads"
+    long = index("i", 1 << 20)
+    many = Input("x", (long.size,))
+    folded = Tensor("y", (), Reduce(SUM, (long,), EVERYWHERE, (Read(many, (affine(long),)),)))
+    assert schedules((folded,), threads=2)[0].fold_of("i").how == "blocks"
