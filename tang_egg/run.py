@@ -36,6 +36,9 @@ NUMPY = {
 }  # fmt: skip
 """The NumPy type of the array that holds an element type. bf16 travels as its bits (or as ml_dtypes.bfloat16)."""
 
+UNIT = 30_000
+"""Characters of kernels that are worth a translation unit of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -293,8 +296,9 @@ def compile_program(
         if t not in program.tensors:
             plans.append(KernelPlan(f"copy_{t.name}", (t,)))
     built = _build_kernels(plans, schedules or {})
-    source = program_source(built)
-    library = toolchain.build(source)
+    parts = program_parts(built)
+    library = toolchain.build(*_units(parts, threads()))
+    source = "".join(parts)
     entry = library.tang_run
     entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     entry.restype = None
@@ -329,8 +333,8 @@ def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
     return Built(plan, chosen, kernel, kernel_sources(plan.outputs))
 
 
-def program_source(kernels: tuple[Built, ...]) -> str:
-    """The C source of a program: the prelude, its kernels, and `tang_run` that calls them in order."""
+def program_parts(kernels: tuple[Built, ...]) -> list[str]:
+    """The C source of a program: the prelude, each of its kernels, and `tang_run` that calls them in order."""
     parts = [prelude()]
     calls: list[str] = []
     buffers = dims = 0
@@ -343,5 +347,18 @@ def program_source(kernels: tuple[Built, ...]) -> str:
         calls.append(f"    {name}(buffers + {buffers}, dims + {dims}, scratch);")
         buffers += len(b.sources)
         dims += len(b.kernel.dims)
-    lines = ["void tang_run(void **buffers, const int64_t *dims, char *scratch) {", *calls, "}"]
-    return "\n".join(parts) + "\n" + "\n".join(lines) + "\n"
+    known = [f"void {name}(void **buffers, const int64_t *dims, char *scratch);" for name in names.values()]
+    lines = [*known, "void tang_run(void **buffers, const int64_t *dims, char *scratch) {", *calls, "}"]
+    return ["\n".join(["", text]) if n else text for n, text in enumerate(parts)] + ["\n".join(["", *lines, ""])]
+
+
+def _units(parts: list[str], threads: int) -> list[str]:
+    """The source as translation units of about the same length, few enough that the prelude costs little."""
+    first, *kernels, last = parts
+    count = max(1, min(threads, len(kernels), sum(map(len, kernels)) // UNIT))
+    units = ["" for _ in range(count)]
+    for text in sorted(kernels, key=len, reverse=True):
+        n = min(range(count), key=lambda n: len(units[n]))
+        units[n] += text
+    units[-1] += last
+    return [first + unit for unit in units]

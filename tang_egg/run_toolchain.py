@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -38,6 +39,9 @@ FLAGS = (
     "-w",
 )
 # Not -fno-trapping-math: with it gcc 12 vectorises loops over byte masks wrongly.
+SPINS = "5000"
+"""Turns that a waiting thread of GCC's OpenMP makes before it sleeps: some microseconds."""
+
 _MEND = "install gcc or clang, set TANG_CC, or `pip install ziglang`"
 
 
@@ -57,6 +61,10 @@ class Compiler:
 
 def compiler() -> Compiler:
     """The C compiler of this machine. Raises TargetError when there is none."""
+    if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & set(os.environ):
+        # Read when the first library with threads is loaded: waiting threads sleep soon. On a busy machine a thread
+        # that spins takes the processor from the one it waits for, and a call lasts a time slice (16 ms, not 3).
+        os.environ["GOMP_SPINCOUNT"] = SPINS
     return _compiler(os.environ.get("TANG_CC", ""), tuple(shlex.split(os.environ.get("TANG_CFLAGS", ""))))
 
 
@@ -113,10 +121,15 @@ def _accepts(command: tuple[str, ...], flag: str) -> bool:
             return False
 
 
-def build(source: str) -> ctypes.CDLL:
-    """The shared library of a C source, from the cache or freshly built. Raises TargetError when it does not build."""
+def build(*sources: str) -> ctypes.CDLL:
+    """The shared library of some C sources, from the cache or freshly built. Raises TargetError when it does not build.
+
+    Several sources are compiled side by side.
+    """
     tool = compiler()
-    key = hashlib.sha256("\0".join((source, *tool.command, tool.version, *tool.flags, _machine())).encode()).hexdigest()
+    key = hashlib.sha256(
+        "\0".join((*sources, *tool.command, tool.version, *tool.flags, _machine())).encode()
+    ).hexdigest()
     folder = cache_folder()
     entry = folder / f"{key[:32]}.so"
     with FileLock(str(folder / f"{key[:32]}.lock")):
@@ -126,7 +139,7 @@ def build(source: str) -> ctypes.CDLL:
             except OSError as error:
                 warnings.warn(f"the cached kernel {entry} is damaged and was dropped: {error}", stacklevel=2)
                 entry.unlink()
-        _compile(tool, source, entry)
+        _compile(tool, sources, entry)
         return ctypes.CDLL(str(entry))
 
 
@@ -141,20 +154,41 @@ def _machine() -> str:
     return "".join(line for line in lines if line.startswith(("flags", "Features")))[:4096]
 
 
-def _compile(tool: Compiler, source: str, entry: Path) -> None:
+def _compile(tool: Compiler, sources: Sequence[str], entry: Path) -> None:
     with tempfile.TemporaryDirectory(dir=entry.parent) as folder:
-        text, library = Path(folder, "kernels.c"), Path(folder, "kernels.so")
-        text.write_text(source)
-        command = [*tool.command, *tool.flags, str(text), "-o", str(library), "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            said = " | ".join(line for line in done.stderr.splitlines()[:6] if line.strip())
+        library = Path(folder, "kernels.so")
+        running: list[tuple[list[str], subprocess.Popen[str]]] = []
+        objects: list[str] = []
+        for n, source in enumerate(sources):
+            text = Path(folder, f"kernels{n}.c")
+            text.write_text(source)
+            if len(sources) == 1:
+                running.append(_start([*tool.command, *tool.flags, str(text), "-o", str(library), "-lm"]))
+            else:
+                objects.append(str(text.with_suffix(".o")))
+                running.append(_start([*tool.command, *tool.flags, "-c", str(text), "-o", objects[-1]]))
+        said = [_finish(*r) for r in running]
+        if objects and not any(said):
+            said.append(_finish(*_start([*tool.command, *tool.flags, *objects, "-o", str(library), "-lm"])))
+        if any(said):
             raise TargetError(
                 "a generated kernel does not compile",
-                where=f"{' '.join(tool.command)}: {said}",
+                where=next(text for text in said if text),
                 mend=f"report the source; or {_MEND}",
             )
         os.replace(library, entry)
+
+
+def _start(command: list[str]) -> tuple[list[str], subprocess.Popen[str]]:
+    return command, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def _finish(command: list[str], process: subprocess.Popen[str]) -> str:
+    """What the compiler said when it failed, else nothing."""
+    _, errors = process.communicate()
+    if process.returncode == 0:
+        return ""
+    return f"{command[0]}: {' | '.join(line for line in errors.splitlines()[:6] if line.strip())}"
 
 
 def cache_folder() -> Path:

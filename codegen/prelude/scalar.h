@@ -10,7 +10,7 @@
 #endif
 
 #ifndef TE_WORK
-#define TE_WORK 60000  // operations below which threads cost more than they save
+#define TE_WORK 300000  // operations below which threads cost more than they save
 #endif
 
 static inline int64_t te_thread(void)
