@@ -17,12 +17,13 @@ from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Sour
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Rates of one device: operations and bytes per second, seconds per launch, elements of local accumulators, bytes
-    of cache near one core."""
+    """Rates of one device: operations per second; bytes per second from memory, from the cache near a core (`cache`) and
+    from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache."""
 
     flops: float = 6e10
     memory: float = 1.2e10
     cache: float = 1.0e11
+    further: float = 1.5e10
     launch: float = 1e-5
     local: int = 4096
     capacity: float = 5e5
@@ -31,6 +32,12 @@ class Machine:
 _WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
 _NESTED = 1.1
 """A fold that runs inside another is tiled less well: its arithmetic counts that much more."""
+
+_EXPOSED = 0.25
+"""The share of arithmetic and of traffic that the other does not hide."""
+
+_ROWS = 16
+"""Rows that such a kernel holds at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +149,42 @@ class Costs:
                 compulsory / self.machine.memory,
                 (4.0 * work.loads) / self.machine.cache,
             )
-            + 0.2 * work.flops / self.machine.flops
+            + _EXPOSED * (work.flops / self.machine.flops + compulsory / self.machine.memory)
+            + self._fetched_again(work)
         )
         return Estimate(seconds, work.flops, compulsory, work.loads)
 
     def _best_work(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> _Work:
-        """The counts under the choice of local axes that needs the fewest operations."""
+        """The counts under the choice of local axes that takes the least time."""
         best: _Work | None = None
+        least = 0.0
         for local in self._local_axes(bodies, outputs):
             tried = _Work(self, frozenset(outputs) - local)
             for body in bodies:
                 tried.visit(body, {})
-            if best is None or tried.flops < best.flops:
-                best = tried
+            seconds = tried.flops / self.machine.flops + self._fetched_again(tried)
+            if best is None or seconds < least:
+                best, least = tried, seconds
         assert best is not None
         return best
+
+    def _fetched_again(self, work: _Work) -> float:
+        """Seconds for what no near cache holds."""
+        return sum(self._again(s, work) for s in work.sources) / self.machine.further
+
+    def _again(self, source: Source, work: _Work) -> float:
+        """Bytes of a source that are fetched anew for every tile of rows, in kernels that hold rows.
+
+        Where folds run inside folds or output axes are local, the loops cannot be turned to keep an operand near; a
+        table that is larger than the cache near a core then comes from further away once per tile.
+        """
+        if not work.nested:
+            return 0.0
+        _, axes = work.sources[source]
+        whole = self._bytes(source)
+        if whole / max(self.volume(axes & work.grid), 1.0) <= self.machine.capacity:
+            return 0.0
+        return whole * max(self.volume(work.grid - axes) / _ROWS - 1.0, 0.0)
 
     def _traffic(self, source: Source, work: _Work) -> float:
         """Bytes read of a source: once, or once per pass where what one grid point reads does not stay in the cache."""
@@ -190,6 +218,7 @@ class _Work:
     grid: frozenset[Index]
     flops: float = 0.0
     loads: float = 0.0
+    nested: bool = False
     sources: dict[Source, tuple[frozenset[object], frozenset[Index]]] = field(default_factory=dict)
     """For each source: the outermost folds that read it, and the indices by which it is read."""
     seen: set[object] = field(default_factory=set)
@@ -240,6 +269,8 @@ class _Work:
         if isinstance(s, Reduce):
             for d in s.where.data:
                 self.visit(d, inner)
-        nested = _NESTED if any(i in scope for i in free(s)) else 1.0
+        running = any(i in scope for i in free(s))
+        self.nested = self.nested or running
+        nested = _NESTED if running else 1.0
         self.flops = flops + live * nested * (self.flops - flops)
         self.loads = loads + live * (self.loads - loads)

@@ -36,7 +36,7 @@ table.law("domain.narrow", fold(m, j, w, call("select", c, x, e)), fold(m, j, w 
 table.law("domain.narrow_not", fold(m, j, w, call("select", c, e, x)), fold(m, j, w & when_not(c), x), when=neutral(),
           holds="ieee", rounding="exact", proof="Domain.narrow")
 table.law("domain.empty", fold(m, j, FALSE, x), e, when=neutral(), holds="ieee", rounding="exact",
-          proof="Domain.empty", subsumes=True)
+          proof="Domain.empty")
 for _n, _inner in enumerate(('(Ap2 "and" w c)', '(Ap2 "and" w (Ap1 "not" c))')):
     _select = ('(Ap3 "select" c x e)', '(Ap3 "select" c e x)')[_n]
     table.closure(f"domain.doubt_{_n}", given=(f"(= s (Red m j w {_select}))", "(neutral m e)"),

@@ -265,7 +265,7 @@ def varies(v: Value, i: Index) -> bool:
     return not np.allclose(v.array, first, rtol=1e-8, atol=1e-10, equal_nan=True)
 
 
-DEMANDS = frozenset("want seek moving keeps indexed chunked replaces enters clean finished".split())
+DEMANDS = frozenset("want seek moving keeps indexed chunked replaces doubtful clean finished".split())
 """Relations that claim nothing about values: demands and bookkeeping."""
 
 
@@ -359,10 +359,22 @@ def _member(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> b
     return any(n.args[index[n.constructor]] == j and n.args[where[n.constructor]] == w for n in nodes)
 
 
+def _inhabited(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
+    j, where = e.indices[fact[0]], e.of(fact[1])
+    if j not in where.axes:
+        return bool(where.array.all()) and j.size.evaluate(e.dims) > 0
+    return bool(where.array.any(axis=where.axes.index(j)).all())
+
+
+def _finite(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
+    value = e.of(fact[0], Setting(h, delta, e.some)).array
+    return value.dtype.kind != "f" or bool(np.isfinite(value).all())
+
+
 CHECKS = {
     "split": _split, "abstracts": _abstracts, "scales": _scales, "moves": _moves, "carried": _carried,
     "statistic": _statistic, "neutral": _neutral, "extent": _extent, "inverse_extent": _inverse_extent,
-    "member": _member,
+    "member": _member, "inhabited": _inhabited, "finite": _finite,
 }  # fmt: skip
 """For each relation that claims something, its proposition as a test."""
 
@@ -382,5 +394,3 @@ def kept_below(e: Evaluated, c: ClassId) -> bool:
             if n.constructor != "Casc":
                 stack.extend(class_arguments(n))
     return False
-
-
