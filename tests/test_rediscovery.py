@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tang_egg import expression as e
-from tang_egg import layers
+from tang_egg import layers, library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.examples import EXAMPLES
@@ -78,6 +78,10 @@ TABLE: dict[str, tuple[Callable[[], Graph], Form]] = {
     n: (EXAMPLES[n], form)
     for n, form in {
         "softmax": Form(1, ((2, 1),), PASS),
+        "attention": ONE,
+        "attention_bias_inf": ONE,
+        "attention_padded": PADDED,
+        "attention_masked": PADDED,
         "attention_causal": ONE,
         "attention_window": ONE,
         "attention_soft_cap": ONE,
@@ -103,6 +107,18 @@ def test_form(name: str) -> None:
     assert folds_of(x) == form.folds
     assert form.laws <= laws_of(x) <= equalities().keys()
     assert all(r.name in {i.name for i in x.graph.inputs} for r in x.program.graph.inputs)
+
+
+def long_variance() -> Graph:
+    """The variance of rows that no near cache holds."""
+    return graph("long", V=library.variance(te.input("X", (16, 1 << 20))))
+
+
+def test_a_variance_is_found_in_one_pass_about_its_own_mean() -> None:
+    x = extract(long_variance())
+    assert reads(x, "X") == 1
+    assert folds_of(x) == ((5, 3),), "sum, count, and three followers about the running mean"
+    assert {"fold.mean", "cascade.pass"} <= laws_of(x)
 
 
 @pytest.mark.parametrize("name", ["variance", "layernorm_matmul"])
