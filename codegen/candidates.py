@@ -40,6 +40,8 @@ class Shape:
 
 def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, ...]:
     """Legal schedules without repeats, the best guess first, the plain one last."""
+    if any(i.size.value == 0 for t in outputs for i in t.axes):
+        return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     shape = _shape(outputs)
     first = _spread(shape, _parallel(shape, _first(shape), threads), threads)
     found = [first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
