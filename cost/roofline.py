@@ -17,8 +17,9 @@ from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Sour
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Rates of one device: operations per second; bytes per second from memory, from the cache near a core (`cache`) and
-    from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache."""
+    """Rates of one device: operations per second; bytes per second from memory, from the cache near a core (`cache`)
+    and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache.
+    """
 
     flops: float = 6e10
     memory: float = 1.2e10

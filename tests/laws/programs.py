@@ -162,15 +162,28 @@ def simple() -> Graph:
     a, low, on, off = x[i, j], float("-inf"), e.constant(True), e.constant(False)
     zero, one = e.constant(0.0), e.constant(1.0)
     scalars = (
-        -e.value(-a) * one + zero, a * zero, a + -a, e.exp(zero) * a, e.exp(e.constant(low)) + a, e.recip(one) * a,
+        -e.value(-a) * one + zero,
+        a * zero,
+        a + -a,
+        e.exp(zero) * a,
+        e.exp(e.constant(low)) + a,
+        e.recip(one) * a,
         -zero + a,
-        e.select(on, a, zero), e.select(off, a, one), e.select(live[i, j], a, a),
+        e.select(on, a, zero),
+        e.select(off, a, one),
+        e.select(live[i, j], a, a),
     )
     masks = (live[i, j] & off, live[i, j] & on, live[i, j] & live[i, j])
     folds = (
-        te.sum(j, e.select(live[i, j], zero, a)), te.sum(j, -e.select(live[i, j], a, zero)),
-        te.prod(j, a), te.min(j, a), te.all(j, live[i, j]), te.any(j, live[i, j]),
-        te.sum(j, a) * (1 / 7), te.sum(j, e.tanh(a) * e.minimum(a, 0.5)), te.logsumexp(j, a) * 2.0,
+        te.sum(j, e.select(live[i, j], zero, a)),
+        te.sum(j, -e.select(live[i, j], a, zero)),
+        te.prod(j, a),
+        te.min(j, a),
+        te.all(j, live[i, j]),
+        te.any(j, live[i, j]),
+        te.sum(j, a) * (1 / 7),
+        te.sum(j, e.tanh(a) * e.minimum(a, 0.5)),
+        te.logsumexp(j, a) * 2.0,
         te.sum(j, e.select(live[i, j], a, zero) * 3.0),
     )
     outputs = [te.tensor(f"s{n}", (i, j), s) for n, s in enumerate(scalars)]
