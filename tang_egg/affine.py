@@ -14,10 +14,13 @@ import numbers
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tang_egg.errors import BindError, GraphError
 from tang_egg.node import Node, node
+
+if TYPE_CHECKING:
+    from tang_egg.expression import Expression, Value
 
 
 class _Forms(Node):
@@ -221,10 +224,33 @@ class Inequality(Node):
     def substitute(self, mapping: Mapping[Atom, AffineLike]) -> Inequality:
         return Inequality(self.form.substitute(mapping))
 
+    def __and__(self, other: Value) -> Expression:
+        return _condition(self) & other
+
+    def __rand__(self, other: Value) -> Expression:
+        return _condition(self) & other
+
+    def __or__(self, other: Value) -> Expression:
+        return _condition(self) | other
+
+    def __ror__(self, other: Value) -> Expression:
+        return _condition(self) | other
+
+    def __invert__(self) -> Expression:
+        return ~_condition(self)
+
     def __repr__(self) -> str:
         positive = Affine.of({m: c for m, c in self.form.terms if c > 0})
         negative = Affine.of({m: -c for m, c in self.form.terms if c < 0})
         return f"{negative} <= {positive}"
+
+
+def _condition(i: Inequality) -> Expression:
+    """A condition among expressions, where it can be combined with others (a convenience of the notation)."""
+    from tang_egg.expression import Expression
+    from tang_egg.ir import Test
+
+    return Expression(Test(i))
 
 
 def affine(value: AffineLike) -> Affine:

@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 A name stands for the module or package tang_egg.NAME and for modules that continue it: `check` for check_scalar too.
 """
 
-UPWARD = {("tang_egg.ir", "tang_egg.text")}
+UPWARD = {("tang_egg.ir", "tang_egg.text"), ("tang_egg.affine", "tang_egg.expression")}
 """Imports against the order, allowed inside functions only: conveniences such as `str(graph)`."""
 
 OPERATORS = re.compile(r"(log)?softmax|attention|layernorm|rmsnorm|conv|swiglu|gelu|flash|welford")

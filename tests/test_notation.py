@@ -416,3 +416,13 @@ def test_errors_say_what_where_and_how_to_mend(build: Callable[[], object], what
 def test_an_array_cannot_be_iterated() -> None:
     with pytest.raises(TypeError, match="'x' is read by indices"):
         list(X)  # type: ignore[call-overload]
+
+
+def test_affine_conditions_combine_like_values() -> None:
+    i, j = te.index("i", 5), te.index("j", 5)
+    x = te.input("x", (5, 5))
+    inside = (i <= j) & (j <= 3) | ~(i >= 1)
+    g = te.graph("g", te.tensor("y", (i, j), te.select(inside, x[i, j], 0.0)))
+    a, b = np.indices((5, 5))
+    expected = np.where((a <= b) & (b <= 3) | ~(a >= 1), 1.0, 0.0)
+    np.testing.assert_array_equal(te.interpret(g, {"x": np.ones((5, 5), np.float32)})["y"], expected)
