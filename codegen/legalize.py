@@ -36,6 +36,19 @@ RESERVED = frozenset(
 )
 """Words that no dialect lets a variable have."""
 
+CALLED = frozenset(
+    f"{name}{suffix}"
+    for name in "exp log sin cos tan tanh erf sqrt floor fabs atan2 memcpy memset nearbyint frexp omp_get_thread_num "
+    "omp_get_max_threads omp_set_num_threads".split()
+    for suffix in ("", "f", "l")
+)
+"""Functions that kernels call: a variable of that name would hide them."""
+
+MACRO = re.compile(
+    r"_.*|[A-Z][A-Z0-9_]*[A-Z].*|linux|unix|i386|near|far|math_errhandling|stderr|environ|bool|true|false"
+)
+"""Names that headers may define, or that C keeps for itself: those with an underscore first and those in capitals."""
+
 
 def identifier(name: str, taken: set[str]) -> str:
     """A name of letters, digits and underscores that is neither reserved nor in `taken`, to which it is added."""
@@ -43,7 +56,8 @@ def identifier(name: str, taken: set[str]) -> str:
     if not text or not (text[0].isalpha() or text[0] == "_"):
         text = f"v{text}"
     if (
-        text in RESERVED
+        text in RESERVED | CALLED
+        or MACRO.fullmatch(text)
         or keyword.iskeyword(text)
         or text.startswith(("te_", "__"))
         or re.fullmatch(r"[fiumb]\d+x\d+", text)

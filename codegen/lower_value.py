@@ -235,6 +235,8 @@ class Values(Scopes):
                 total = total + self.position(c) * stride
             else:
                 value = self._value(c)
+                if value.type == "u64":  # what has no place among signed numbers is past the end all the same
+                    value = Call("min", (value, Literal(2**63 - 1, "u64")), "u64")
                 wide = value if value.type == "i64" else Call("cast", (value,), "i64")
                 low = Call("max", (Call("min", (wide, Form(size - 1)), "i64"), number(0)), "i64")
                 gathered.append(low if stride.value == 1 else Call("mul", (low, Form(stride)), "i64"))
