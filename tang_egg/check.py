@@ -120,7 +120,12 @@ def _check_donated(graph: Graph, tensors: Iterable[Tensor], title: str) -> None:
             continue
         check = ScalarCheck(f"{title}, tensor '{t.name}'", None, t.at)
         taken = inputs.get(t.into)
-        if taken is None or not taken.donated:
+        if taken is None:
+            raise check.fail(
+                f"'{t.into}', whose memory is to be written, is not among the graph's inputs",
+                "list it, since nothing reads it: te.graph(..., inputs=[...]), declared with donated=True",
+            )
+        if not taken.donated:
             raise check.fail(
                 f"'{t.into}' is not a donated input", f"declare it so: Input('{t.into}', ..., donated=True)"
             )

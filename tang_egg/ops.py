@@ -177,7 +177,22 @@ def result_type(name: str, types: tuple[str, ...]) -> str:
     }[op.operands]
     if not fits:
         raise GraphError(f"'{name}' needs {op.operands} operands", where=where, mend="convert them with te.cast")
+    if name.startswith("bits:"):
+        _check_width(name, kind, where)
     return kind if op.result == "same" else op.result
+
+
+def _check_width(name: str, source: str, where: str) -> None:
+    """A reinterpreting read keeps the width; a real has those of the floats."""
+    wide = BYTES[name.partition(":")[2]]
+    widths = {BYTES[f] for f in FLOATS} if source == "real" else {BYTES[source]}
+    if wide not in widths:
+        raise GraphError(
+            f"'{name}' reads {wide} byte{'s' * (wide > 1)}, but a value of type {source} has"
+            f" {' or '.join(map(str, sorted(widths)))}",
+            where=where,
+            mend="cast to a type of the same width first",
+        )
 
 
 def apply(name: str, args: tuple[Any, ...], types: tuple[str, ...]) -> Any:

@@ -274,6 +274,12 @@ CASES: dict[str, tuple[Graph, str, str, str]] = {
         "graph 'g', tensor 't'",
         "declare it so: Input('x', ..., donated=True)",
     ),
+    "into an input that is not listed": (
+        graph(tensor(const(1.0), P, into="d")),
+        "'d', whose memory is to be written, is not among the graph's inputs",
+        "graph 'g', tensor 't'",
+        "list it, since nothing reads it: te.graph(..., inputs=[...]), declared with donated=True",
+    ),
     "into memory of another shape": (
         graph(tensor(const(1.0), J, into="d"), inputs=(DONATED,)),
         "'t' does not fit the memory of 'd': [4] of f32 into [n] of f32",
