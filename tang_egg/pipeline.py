@@ -20,15 +20,16 @@ import numpy as np
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.codegen.candidates import schedules as schedule_candidates
 from tang_egg.cost.roofline import Costs
-from tang_egg.errors import GraphError, InputError, TargetError
+from tang_egg.errors import BindError, GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.derive import Step
 from tang_egg.ir import Graph, Input, Reduce, Scan, Source, Tensor, tensors_of, walk
 from tang_egg.monoid import BUILT_IN
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program, threads
+from tang_egg.run_arrays import check_names, take_dims
 from tang_egg.saturate import Limits
-from tang_egg.schedule import Schedule
+from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.verify import Verification, dim_choices, verify
 from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
 
@@ -84,6 +85,15 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     program, steps = _assemble(graph, parts)
     trace("program", "\n".join(f"{k.name}: {', '.join(t.name for t in k.outputs)}" for k in program.kernels))
     return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start)
+
+
+def _check_kind(graph: object) -> None:
+    if not isinstance(graph, Graph):
+        raise GraphError(
+            f"a value of type {type(graph).__name__} is no graph",
+            where="optimize",
+            mend="make one of named outputs: te.graph('name', y=...)",
+        )
 
 
 def _check_monoids(graph: Graph) -> None:
@@ -174,15 +184,19 @@ class Compiled:
 
     def run(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, np.ndarray[Any, Any]]:
         """The same, always as a dict of outputs by name."""
-        names = [i.name for i in self.graph.inputs]
+        where, names = f"graph '{self.graph.name}'", [i.name for i in self.graph.inputs]
         given = dict(zip(names, arrays, strict=False))
         if len(arrays) > len(names) or set(given) & set(named):
             raise InputError(
                 f"{len(arrays)} arrays by position and {', '.join(named) or 'none'} by name do not fit",
-                where=f"graph '{self.graph.name}'",
+                where=where,
                 mend=f"its inputs are: {', '.join(names)}",
             )
-        return self.runner({**given, **named}, dims)
+        check_names(named, names, "input", where)
+        sizes = take_dims(dims, where)
+        if sizes:
+            check_names(sizes, (d.name for d in self.graph.dims()), "dimension", where, BindError)
+        return self.runner({**given, **named}, sizes)
 
     @property
     def source(self) -> str:
@@ -215,7 +229,7 @@ def optimize(
     target: str = "c",
     *,
     limits: Limits | None = None,
-    schedule: Mapping[str, Schedule] | None = None,
+    schedule: Mapping[str, Schedule | str] | None = None,
     verified: bool = True,
     values: str = "finite",
 ) -> Compiled:
@@ -224,9 +238,12 @@ def optimize(
     `values`: with "finite", laws that hold on finite values only may be used; a score of -inf under a maximum is still
     exact, since cascades treat it as nothing seen yet. With "ieee" every infinity and NaN comes out as the graph says.
 
-    `schedule` forces schedules by kernel name. `verified=False` skips the comparison with the float64 interpreter.
-    Raises GraphError (the graph), TargetError (no compiler), VerificationError (a kernel is wrong; never returned).
+    `schedule` forces schedules by kernel name, as records or in their one-line form.
+    `verified=False` skips the comparison with the float64 interpreter.
+    Raises GraphError (the graph), TargetError (no compiler), VerificationError (a kernel is wrong; never returned),
+    InputError or CodegenError (a forced schedule).
     """
+    _check_kind(graph)
     if target not in TARGETS:
         raise TargetError(
             f"no target '{target}'", where="optimize", mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)"
@@ -235,8 +252,9 @@ def optimize(
         raise GraphError(f"no values '{values}'", where="optimize", mend="use 'finite' or 'ieee'")
     extraction = extract(graph, limits=replace(limits or Limits(), values=values))
     start = time.perf_counter()
+    forced = _forced(schedule, extraction.program)
     chosen = {
-        k.name: (schedule or {}).get(k.name) or schedule_candidates(k.outputs, threads=threads())[0]
+        k.name: forced.get(k.name) or schedule_candidates(k.outputs, threads=threads())[0]
         for k in extraction.program.kernels
     }
     trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
@@ -246,3 +264,26 @@ def optimize(
     checked = verify(graph, extraction.program, runner, chosen) if verified else None
     seconds = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
     return Compiled(graph, extraction, target, chosen, runner, checked, seconds)
+
+
+def _forced(schedule: object, program: Program) -> dict[str, Schedule]:
+    """The schedules that the caller wants. Raises InputError for unknown kernels and for what is no schedule."""
+    if schedule is None:
+        return {}
+    if not isinstance(schedule, Mapping):
+        raise InputError(
+            f"schedule is a value of type {type(schedule).__name__}",
+            where="optimize",
+            mend="pass a dict of schedules by kernel name: schedule={'y': 'point'}",
+        )
+    check_names(schedule, (k.name for k in program.kernels), "kernel", "optimize(..., schedule=...)")
+    found: dict[str, Schedule] = {}
+    for name, wanted in schedule.items():
+        if not isinstance(wanted, (Schedule, str)):
+            raise InputError(
+                f"the schedule of kernel '{name}' is a value of type {type(wanted).__name__}",
+                where="optimize(..., schedule=...)",
+                mend="give a Schedule or its one-line form, e.g. 'point'",
+            )
+        found[name] = parse_schedule(wanted) if isinstance(wanted, str) else wanted
+    return found

@@ -11,30 +11,25 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tang_egg import run_toolchain as toolchain
-from tang_egg.affine import Affine, Dim
+from tang_egg.affine import Affine
 from tang_egg.codegen.candidates import schedules as candidate_schedules
 from tang_egg.codegen.dialects.c import C, prelude
 from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower import kernel_sources, lower
 from tang_egg.codegen.printer import print_kernel
-from tang_egg.errors import BindError, InputError, TargetError
-from tang_egg.ir import Graph, Input, Read, Reduce, Scan, Tensor, children, sources
+from tang_egg.errors import BindError, TargetError
+from tang_egg.ir import Input, Read, Reduce, Scan, Tensor, children, sources
 from tang_egg.program import KernelPlan, Program
+from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_output, take_dims, take_inputs, take_outputs
 from tang_egg.schedule import Schedule
 from tang_egg.windows import replace_sources
-
-NUMPY = {
-    "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool",
-    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8",
-    "u16": "uint16", "u32": "uint32", "u64": "uint64",
-}  # fmt: skip
-"""The NumPy type of the array that holds an element type. bf16 travels as its bits (or as ml_dtypes.bfloat16)."""
 
 UNIT = 30_000
 """Characters of kernels that are worth a translation unit of their own."""
@@ -60,6 +55,14 @@ class _Binding:
     dims: Any
     scratch: Any
     slots: dict[Input | Tensor, list[int]]
+    threads: int
+    zeros: dict[Input | Tensor, np.ndarray[Any, Any]] = field(default_factory=dict)
+
+    def nothing(self, s: Input | Tensor) -> int:
+        """The address of what reads of an array without elements see: one row of zeros."""
+        if s not in self.zeros:
+            self.zeros[s] = np.zeros([max(1, n) for n in self.shapes[s]], np.dtype(NUMPY[s.dtype]))
+        return self.zeros[s].ctypes.data
 
 
 @dataclass(slots=True)
@@ -72,6 +75,7 @@ class CompiledProgram:
     _library: Any
     _entry: Callable[..., None]
     _bindings: dict[tuple[int, ...], _Binding] = field(default_factory=dict)
+    _calls: dict[object, _Binding] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(
@@ -82,58 +86,57 @@ class CompiledProgram:
     ) -> dict[str, np.ndarray[Any, Any]]:
         """The outputs by name, as fresh arrays unless `out` gives some.
 
-        Inputs are anything with the buffer protocol or DLPack; they are read in place when they are contiguous.
+        Inputs are anything with the buffer protocol or DLPack; they are read in place when they are contiguous. A
+        donated input that is not is copied, and written back when the kernels have run.
         Raises InputError when an array does not fit its declaration, BindError when a dim has no value.
         """
         graph = self.program.graph
-        given = {i: as_array(i, arrays) for i in graph.inputs}
-        values = bind_dims(graph, given, dims or {})
+        given = take_inputs(graph, arrays)
+        sizes, results = take_dims(dims, f"graph '{graph.name}'"), take_outputs(graph, out)
+        call = (tuple(g.array.shape for g in given.values()), tuple(sizes.items()))
         with self._lock:
-            binding = self._bind(values)
-            for i, a in given.items():
-                self._check(i, a, binding.shapes[i])
-                for n in binding.slots.get(i, ()):
-                    binding.table[n] = a.ctypes.data
-            results: dict[str, np.ndarray[Any, Any]] = {}
-            late: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+            binding = self._calls.get(call)
+            if binding is None:
+                values = bind_dims(graph, {i: g.array for i, g in given.items()}, sizes)
+                binding = self._calls[call] = self._bind(values)
+            for i, g in given.items():
+                self._place(i, g.array, binding)
+            made: dict[str, np.ndarray[Any, Any]] = {}
+            late: list[tuple[Given, np.ndarray[Any, Any]]] = []
             for t in graph.outputs:
-                results[t.name] = self._output(t, binding, given, out or {}, late)
-            self._entry(binding.table, binding.dims, binding.scratch)
+                made[t.name] = self._output(t, binding, given, results, late)
+            self._entry(binding.table, binding.dims, binding.scratch, binding.threads)
             for target, value in late:
-                target[...] = value
-        return results
+                target.write_back(value)
+        return made
 
     def _output(
-        self, t: Tensor, binding: _Binding, given: Mapping[Input, np.ndarray[Any, Any]],
-        out: Mapping[str, np.ndarray[Any, Any]], late: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],
+        self, t: Tensor, binding: _Binding, given: Mapping[Input, Given],
+        out: Mapping[str, np.ndarray[Any, Any]], late: list[tuple[Given, np.ndarray[Any, Any]]],
     ) -> np.ndarray[Any, Any]:  # fmt: skip
         shape, kind = binding.shapes[t], np.dtype(NUMPY[t.dtype])
-        into = next((a for i, a in given.items() if i.name == t.into), None) if t.into else None
+        into = next((g for i, g in given.items() if i.name == t.into), None) if t.into else None
+        if t.name in out:
+            check_output(t, out[t.name], shape)
         if into is not None and in_place(self.program, t):
-            array = into
-        elif t.name in out:
-            array = out[t.name]
-            if array.shape != shape or array.dtype != kind or not array.flags.c_contiguous:
-                raise InputError(
-                    f"the array given for output '{t.name}' does not fit",
-                    where=f"{array.dtype}{list(array.shape)} for {t.dtype}{list(shape)}",
-                    mend="give a C-contiguous array of that type and shape",
-                )
+            array = into.array
         else:
-            array = np.empty(shape, kind)
-        if into is not None and array is not into:
+            array = out[t.name] if t.name in out and into is None else empty(shape, kind)
+        self._place(t, array, binding)
+        if into is None:
+            return array
+        if into.copied or array is not into.array:
             late.append((into, array))
-        for n in binding.slots.get(t, ()):
-            binding.table[n] = array.ctypes.data
-        return into if into is not None else array
+        result = into.origin if into.origin.dtype == kind else array
+        if t.name in out:
+            late.append((Given(out[t.name], out[t.name], True), array))
+            result = out[t.name]
+        return result
 
-    def _check(self, i: Input, a: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
-        if a.shape != shape:
-            raise InputError(
-                f"input '{i.name}' has shape {list(a.shape)}, not {list(shape)}",
-                where=f"graph '{self.program.graph.name}'",
-                mend="give an array of the declared shape, or bind the dimensions to what it has",
-            )
+    def _place(self, s: Input | Tensor, array: np.ndarray[Any, Any], binding: _Binding) -> None:
+        """Enters an array into the table of pointers; where there is nothing in it, gathers read zeros."""
+        for n in binding.slots.get(s, ()):
+            binding.table[n] = array.ctypes.data if array.size else binding.nothing(s)
 
     def _bind(self, values: dict[str, int]) -> _Binding:
         key = tuple(values[n] for n in sorted(values))
@@ -158,22 +161,35 @@ class CompiledProgram:
         table = (ctypes.c_void_p * max(1, len(numbers)))()
         held: list[np.ndarray[Any, Any]] = []
         ends = {*self.program.graph.inputs, *self.program.graph.outputs}
-        for s, places in slots.items():
+        for s in slots:
             if s not in ends:
                 held.append(aligned(shapes[s], np.dtype(NUMPY[s.dtype])))
-                for n in places:
-                    table[n] = held[-1].ctypes.data
-        work = aligned((max(64, scratch) * max(1, threads()),), np.dtype("uint8"))
-        held.append(work)
+        team = threads()
+        work = aligned((max(64, scratch) * team,), np.dtype("uint8"))
         pack = (ctypes.c_int64 * max(1, len(dims)))(*dims)
-        return _Binding(shapes, held, table, pack, work.ctypes.data, slots)
+        binding = _Binding(shapes, [*held, work], table, pack, work.ctypes.data, slots, team)
+        for s, array in zip((s for s in slots if s not in ends), held, strict=True):
+            self._place(s, array, binding)
+        return binding
 
 
 def threads() -> int:
-    """The number of threads that parallel loops may use."""
-    wish = os.environ.get("OMP_NUM_THREADS", "")
+    """The number of threads that parallel loops may use: what OMP_NUM_THREADS says, at most one for each core.
+
+    Raises TargetError when OMP_NUM_THREADS is no positive integer (or list of them, of which the first counts).
+    """
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(int(wish) if wish.isdigit() else 0, available)
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    wish = said.partition(",")[0].strip()
+    if not said.strip():
+        return available
+    if not (wish.isascii() and wish.isdigit() and int(wish) > 0):
+        raise TargetError(
+            "the number of threads is no positive integer",
+            where=f"the environment: OMP_NUM_THREADS={said}",
+            mend="set it to an integer from 1 on, or unset it",
+        )
+    return min(int(wish), available)
 
 
 def _evaluate(form: Affine, values: Mapping[str, int]) -> int:
@@ -182,69 +198,22 @@ def _evaluate(form: Affine, values: Mapping[str, int]) -> int:
 
 def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """An uninitialised array whose memory starts at a multiple of 64 bytes."""
-    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    raw = np.empty(size + 64, np.uint8)
+    size = prod(shape) * kind.itemsize
+    raw = empty((size + 64,), np.dtype("uint8"))
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(kind).reshape(shape)
 
 
-def as_array(i: Input, arrays: Mapping[str, Any]) -> np.ndarray[Any, Any]:
-    """The array given for an input, contiguous. Raises InputError when it is missing or of another type."""
-    if i.name not in arrays:
-        raise InputError(
-            f"no array for input '{i.name}'", where=f"given: {', '.join(arrays) or 'none'}", mend=f"pass {i.name}=..."
-        )
-    x = arrays[i.name]
-    if not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__"):
-        x = np.from_dlpack(x)
-    a = np.asarray(x)
-    if i.dtype == "bf16":
-        a = _bits_of_bf16(a)
-    if a.dtype != np.dtype(NUMPY[i.dtype]):
-        raise InputError(
-            f"input '{i.name}' has elements of type {a.dtype}, not {i.dtype}",
-            where="a call of a compiled program",
-            mend=f"convert it: array.astype('{NUMPY[i.dtype]}')",
-        )
-    return a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape)
-
-
-def _bits_of_bf16(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if a.dtype.name == "bfloat16":
-        return a.view(np.uint16)
-    if a.dtype.kind == "f":
-        bits = a.astype(np.float32).view(np.uint32).astype(np.uint64)
-        rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-        return np.where(np.isnan(a), np.uint16(0x7FC0), rounded)
-    return a
-
-
-def bind_dims(graph: Graph, arrays: Mapping[Input, np.ndarray[Any, Any]], given: Mapping[str, int]) -> dict[str, int]:
-    """Values of the symbolic dims: those given, then those that the shapes show. Raises BindError if one lacks."""
-    values = {n: int(v) for n, v in given.items()}
-    dims = graph.dims()
-    for i, a in arrays.items():
-        if a.ndim != len(i.shape):
-            raise InputError(
-                f"input '{i.name}' has {a.ndim} axes, not {len(i.shape)}",
-                where=f"graph '{graph.name}'",
-                mend="reshape it",
-            )
-        for form, size in zip(i.shape, a.shape, strict=True):
-            dim = next(iter(form.dims())) if len(form.terms) == 1 and len(form.dims()) == 1 else None
-            if dim is not None and dim.name not in values and form == Affine.of({(dim,): 1}):
-                values[dim.name] = int(size)
-    for d in dims:
-        _require(d, values, graph)
-    return {d.name: values[d.name] for d in dims}
-
-
-def _require(d: Dim, values: Mapping[str, int], graph: Graph) -> None:
-    if d.name not in values:
+def empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """An uninitialised array. Raises BindError when this machine has no memory for it."""
+    try:
+        return np.empty(shape, kind)
+    except (MemoryError, ValueError, OverflowError):
         raise BindError(
-            f"dimension '{d.name}' has no value", where=f"graph '{graph.name}'", mend=f"pass dims={{'{d.name}': ...}}"
-        )
-    d.check(values[d.name])
+            f"there is no memory for {prod(shape) * kind.itemsize} bytes",
+            where=f"an array of shape {list(shape)}",
+            mend="bind smaller dimensions",
+        ) from None
 
 
 def in_place(program: Program, t: Tensor) -> bool:
@@ -300,7 +269,7 @@ def compile_program(
     library = toolchain.build(*_units(parts, threads()))
     source = "".join(parts)
     entry = library.tang_run
-    entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
     entry.restype = None
     return CompiledProgram(program, built, source, library, entry)
 
@@ -348,8 +317,17 @@ def program_parts(kernels: tuple[Built, ...]) -> list[str]:
         buffers += len(b.sources)
         dims += len(b.kernel.dims)
     known = [f"void {name}(void **buffers, const int64_t *dims, char *scratch);" for name in names.values()]
-    lines = [*known, "void tang_run(void **buffers, const int64_t *dims, char *scratch) {", *calls, "}"]
+    head = "void tang_run(void **buffers, const int64_t *dims, char *scratch, int threads) {"
+    # The wish is set for the calling thread alone, and taken back: other code in this process may use OpenMP too.
+    lines = [*known, head, *_TEAM[0], *calls, *_TEAM[1], "}"]
     return ["\n".join(["", text]) if n else text for n, text in enumerate(parts)] + ["\n".join(["", *lines, ""])]
+
+
+_TEAM = (
+    ("#ifdef _OPENMP", "    const int before = omp_get_max_threads();", "    omp_set_num_threads(threads);", "#endif"),
+    ("#ifdef _OPENMP", "    omp_set_num_threads(before);", "#endif"),
+)
+"""What stands before and after the calls of kernels."""
 
 
 def _units(parts: list[str], threads: int) -> list[str]:

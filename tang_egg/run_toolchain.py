@@ -65,19 +65,33 @@ def compiler() -> Compiler:
         # Read when the first library with threads is loaded: waiting threads sleep soon. On a busy machine a thread
         # that spins takes the processor from the one it waits for, and a call lasts a time slice (16 ms, not 3).
         os.environ["GOMP_SPINCOUNT"] = SPINS
-    return _compiler(os.environ.get("TANG_CC", ""), tuple(shlex.split(os.environ.get("TANG_CFLAGS", ""))))
+    return _compiler(os.environ.get("TANG_CC", ""), tuple(_words("TANG_CFLAGS")))
+
+
+def _words(variable: str) -> list[str]:
+    """The words of a variable of the environment, split as a shell does."""
+    text = os.environ.get(variable, "")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise TargetError(
+            f"{variable} cannot be split into words: {error}",
+            where=f"the environment: {variable}={text}",
+            mend="quote it as in a shell",
+        ) from None
 
 
 @lru_cache(maxsize=8)
 def _compiler(wish: str, more: tuple[str, ...]) -> Compiler:
-    tried = [shlex.split(wish)] if wish else [["cc"], ["gcc"], ["clang"]]
-    if not wish and importlib.util.find_spec("ziglang") is not None:
+    words = _words("TANG_CC") if wish else []
+    tried = [words] if words else [["cc"], ["gcc"], ["clang"]]
+    if not words and importlib.util.find_spec("ziglang") is not None:
         tried.append([sys.executable, "-m", "ziglang", "cc"])
     for command in tried:
         if shutil.which(command[0]) is None:
             continue
-        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-        if said.returncode == 0:
+        said = _said([*command, "--version"])
+        if said is not None and said.returncode == 0:
             version = said.stdout.splitlines()[0] if said.stdout else command[0]
             flags = tuple(f for f in FLAGS if f != "-march=native" or _accepts(tuple(command), "-march=native"))
             if _accepts(tuple(command), "-fopenmp"):
@@ -87,6 +101,14 @@ def _compiler(wish: str, more: tuple[str, ...]) -> Compiler:
     raise TargetError("no C compiler was found", where=f"looked for {names}", mend=_MEND)
 
 
+def _said(command: list[str]) -> subprocess.CompletedProcess[str] | None:
+    """What a command gave, or None where it cannot be started."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError:
+        return None
+
+
 _PROBE = """
 #ifdef _OPENMP
 #include <omp.h>
@@ -94,10 +116,10 @@ _PROBE = """
 int probe(int n)
 {
     int x[8] = {0};
-#pragma omp parallel for
+#pragma omp parallel for num_threads(2)
     for (int i = 0; i < 8; i++) x[i] = n;
 #ifdef _OPENMP
-    return x[7] + omp_get_max_threads();
+    return x[7] + (omp_get_max_threads() > 0);
 #else
     return x[7];
 #endif
@@ -140,7 +162,15 @@ def build(*sources: str) -> ctypes.CDLL:
                 warnings.warn(f"the cached kernel {entry} is damaged and was dropped: {error}", stacklevel=2)
                 entry.unlink()
         _compile(tool, sources, entry)
-        return ctypes.CDLL(str(entry))
+        try:
+            return ctypes.CDLL(str(entry))
+        except OSError as error:
+            entry.unlink(missing_ok=True)
+            raise TargetError(
+                "what the C compiler made is no library of this machine",
+                where=f"{' '.join(tool.command)}: {error}",
+                mend=_MEND,
+            ) from None
 
 
 def _machine() -> str:
@@ -176,11 +206,17 @@ def _compile(tool: Compiler, sources: Sequence[str], entry: Path) -> None:
                 where=next(text for text in said if text),
                 mend=f"report the source; or {_MEND}",
             )
+        if not library.exists():
+            raise TargetError(
+                "the C compiler reported success but wrote no library", where=" ".join(tool.command), mend=_MEND
+            )
         os.replace(library, entry)
 
 
 def _start(command: list[str]) -> tuple[list[str], subprocess.Popen[str]]:
-    return command, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return command, subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
+    )
 
 
 def _finish(command: list[str], process: subprocess.Popen[str]) -> str:
@@ -188,7 +224,14 @@ def _finish(command: list[str], process: subprocess.Popen[str]) -> str:
     _, errors = process.communicate()
     if process.returncode == 0:
         return ""
-    return f"{command[0]}: {' | '.join(line for line in errors.splitlines()[:6] if line.strip())}"
+    return f"{command[0]}: {_first_errors(errors) or f'ended with status {process.returncode}'}"
+
+
+def _first_errors(text: str) -> str:
+    """The first lines that name an error; where none does, the first lines. Not the chain of included files."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    named = [line for line in lines if "error:" in line or "undefined reference" in line]
+    return " | ".join((named or lines)[:6])
 
 
 def cache_folder() -> Path:
