@@ -216,5 +216,11 @@ def _restricted(k: Candidate, wanted: set[ClassId]) -> Candidate:
 
 def _solver() -> pulp.LpSolver:
     """The CBC that comes with PuLP; HiGHS where a platform has none (its library prints a banner)."""
-    cbc = pulp.PULP_CBC_CMD(msg=False)
-    return cbc if cbc.available() else pulp.HiGHS(msg=False)
+    for solver in (pulp.PULP_CBC_CMD(msg=False), pulp.HiGHS(msg=False)):
+        if solver.available():
+            return solver
+    raise SelectionError(
+        "no solver for integer programs is at hand",
+        where="PuLP's own CBC and the package highspy",
+        mend="pip install --force-reinstall 'pulp<4', or pip install highspy",
+    )
