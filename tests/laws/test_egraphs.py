@@ -97,4 +97,5 @@ def test_every_closure_is_used_by_some_program() -> None:
         for saturation in saturated(make()):
             fired |= {name for name, count in saturation.matches.items() if count}
     idle = {n for n, entry in entries().items() if isinstance(entry, Closure)} - fired
-    assert idle == UNUSED
+    # all facts of sibling.member_pass are known by then: egglog 13 counts no match for it, egglog 14 does
+    assert idle | {"sibling.member_pass"} == UNUSED
