@@ -1,8 +1,8 @@
 """Random graphs through the whole way: `python -m tests.fuzz --count 2000 --seed 0` prints the seeds that fail.
 
 Compared are the interpreter on the naive graph, the interpreter on the extracted program, and (with --compile) the
-compiled program. Data with ±inf is compared only where every law of the derivation holds on all IEEE values: a law that
-holds on finite values may turn an infinity into a NaN or back, as its mark says.
+compiled program. Data with ±inf goes through derivations with values="ieee": a law that holds on finite values may turn
+an infinity into a NaN or back, as its mark says, and is left out there.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,9 +38,9 @@ def derived_for_all_values(x: Extraction) -> bool:
 
 def problem(instance: Instance, *, compiled: bool = False, edges: bool = False) -> str:
     """What is wrong with the way of one graph, or nothing."""
-    x = extract(instance.graph, limits=BRIEF)
+    x = extract(instance.graph, limits=replace(BRIEF, values="ieee" if edges else "finite"))
     if edges and not derived_for_all_values(x):
-        return ""
+        return "a law of finite values was used"
     want = interpret(instance.graph, instance.inputs, instance.dims)
     got = interpret(x.program.graph, instance.inputs, instance.dims)
     for name, value in want.items():

@@ -18,6 +18,11 @@ def test_extracted_programs_on_infinities(seed: int) -> None:
     assert not problem(random_instance(seed, edges=True), edges=True)
 
 
+@pytest.mark.parametrize("seed", range(3000, 3006))
+def test_compiled_programs_on_infinities(seed: int) -> None:
+    assert not problem(random_instance(seed, edges=True), compiled=True, edges=True)
+
+
 @pytest.mark.parametrize("seed", range(2000, 2012))
 def test_compiled_programs(seed: int) -> None:
     assert not problem(random_instance(seed), compiled=True)
