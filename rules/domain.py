@@ -14,7 +14,7 @@ LOWEST = literal(float("-inf"))
 table.relation("inhabited", "String", "Sc",
                proposition="whatever the other indices are, some point of the index satisfies the 2nd")
 table.relation("doubtful", "String", "Sc", proposition="a demand: the 2nd may hold nowhere; claims nothing")
-table.relation("finite", "Sc", proposition="on finite inputs it is finite, as far as no arithmetic overflows")
+table.relation("finite", "Sc", proposition="anywhere, on finite inputs, it is finite, unless arithmetic overflows")
 table.relation("neutral", "String", "Sc", proposition="the second is the identity of the monoid that the first names")
 for _name, _value in (("sum", ZERO), ("max", LOWEST), ("min", literal(float("inf"))), ("product", literal(1.0)),
                       ("any", FALSE), ("all", TRUE)):
@@ -42,9 +42,10 @@ for _n, _inner in enumerate(('(Ap2 "and" w c)', '(Ap2 "and" w (Ap1 "not" c))')):
     table.closure(f"domain.doubt_{_n}", given=(f"(= s (Red m j w {_select}))", "(neutral m e)"),
                   then=(f"(doubtful j {_inner})",), phase="simplify", proof="Demand.trivial")
 
-# What stays finite on finite inputs. Reciprocals, logarithms and folds over perhaps no points are left out.
+# What stays finite on finite inputs, wherever it is evaluated. Reciprocals, logarithms and folds over perhaps no points
+# are left out. Reads are facts of the front end: only those that stay in bounds without the domain they stand in, since
+# a factor that leaves its sum leaves that guard as well.
 _FINITE = (
-    ("leaf", "(Leaf k)", ""), ("gather", "(Gather k v)", ""),
     ("literal", '(Lit v "real")', '(!= v "inf") (!= v "-inf") (!= v "nan")'),
     ("sum", '(Red "sum" j w x)', "(finite x)"), ("product", '(Red "product" j w x)', "(finite x)"),
     ("max", '(Red "max" j w x)', "(finite x) (inhabited j w)"),

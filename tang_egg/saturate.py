@@ -12,11 +12,11 @@ from typing import Any
 
 from egglog import bindings
 
-from tang_egg.affine import Index, affine
-from tang_egg.bounds import prove_inhabited
+from tang_egg.affine import Affine, Index, affine
+from tang_egg.bounds import prove_inhabited, prove_nonnegative
 from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot, analysis, decode, schema
 from tang_egg.errors import SaturationError
-from tang_egg.ir import Const, Position, Reduce, Scalar, Tensor, Test, walk
+from tang_egg.ir import Const, Position, Read, Reduce, Scalar, Tensor, Test, walk
 from tang_egg.ir import apply as apply_op
 from tang_egg.rules.table import PHASES, rules_text
 from tang_egg.unify import Named
@@ -185,6 +185,12 @@ def _rows(engine: bindings.EGraph) -> int:
     return sum(int(n) for n in re.findall(r" (\d+)\)", str(sizes)))
 
 
+def _always_in_bounds(s: Read) -> bool:
+    """Whether a read needs no guard: every coordinate is affine and inside, whatever the indices are."""
+    pairs = zip(s.coordinates, s.source.shape, strict=True)
+    return all(isinstance(c, Affine) and prove_nonnegative(c) and prove_nonnegative(size - 1 - c) for c, size in pairs)
+
+
 def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None:
     """What laws need to know about indices: their names, sizes as reals, whether domains have points, chunk sizes."""
     folded: dict[Index, None] = {}
@@ -209,6 +215,8 @@ def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None
         sure = not where.data and prove_inhabited(j, where.affine)
         encoding.lines.append(f'({"inhabited" if sure else "doubtful"} "{j.name}" {term})')
     for s, term in list(encoding.terms.items()):
+        if isinstance(s, Read) and s.source not in encoding.inside and _always_in_bounds(s):
+            encoding.lines.append(f"(finite {term})")
         if isinstance(s, Test):
             for j in sorted(s.condition.indices() & set(folded), key=lambda i: i.name):
                 if prove_inhabited(j, (s.condition,)):
