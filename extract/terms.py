@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Index, affine
+from tang_egg.bounds import prove_nonnegative
 from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.errors import GraphError
@@ -228,9 +229,15 @@ class Terms:
         if isinstance(best.term, (Read, Const)):
             return None
         source = self.placeholder(c, type_of(best.term))
-        term = Read(source, tuple(affine(i) for i in self.axes[c]))
+        term = Read(source, tuple(self._coordinate(c, i) for i in self.axes[c]))
         self.costs.store(source, best.cost, self.axes[c], self._uses.get(c, 1))
         return Variant(term, self.costs.heuristic(term), c, None)
+
+    def _coordinate(self, c: ClassId, axis: Index) -> Affine:
+        """Where to read a stored class along an axis: anywhere, so at 0, if its value does not depend on it."""
+        depends = self.saturation.snapshot.free.get(c)
+        constant = depends is not None and axis.name not in depends and prove_nonnegative(axis.size - 1)
+        return affine(0) if constant else affine(axis)
 
     def placeholder(self, c: ClassId, type: str) -> Input:
         """The input that stands for a class that is written to memory."""
