@@ -90,12 +90,6 @@ def build_cascade(index: Index, where: Domain, statistic: Scalar, followers: tup
     return Reduce(monoid, (index,), where, body, len(body) - 1)
 
 
-def _replace(s: Scalar, mapping: Mapping[Scalar, Scalar]) -> Scalar:
-    if s in mapping:
-        return mapping[s]
-    return map_children(s, lambda c: _replace(c, mapping))
-
-
 def _self_contained(s: Scalar) -> bool:
     """Only constants, dims and the pass's own state: what a monoid may mention."""
     for x in walk(s):
@@ -341,11 +335,11 @@ def _join_once(roots: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         joined = _Pass(indices, where)
         places = {m: joined.add(m) for m in chosen}
         mapping: dict[Scalar, Scalar] = {m: joined.fold(places[m][m.part]) for m in chosen}
-        return tuple(_replace_shared(r, mapping) for r in roots)
+        return tuple(_replace(r, mapping) for r in roots)
     return roots
 
 
-def _replace_shared(root: Scalar, mapping: Mapping[Scalar, Scalar]) -> Scalar:
+def _replace(root: Scalar, mapping: Mapping[Scalar, Scalar]) -> Scalar:
     done: dict[Scalar, Scalar] = dict(mapping)
 
     def run(s: Scalar) -> Scalar:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tang_egg.errors import LawError
-from tang_egg.rules.pattern import Argument, Name, Node, Pattern, Text, Var, orientations, shadow, show
+from tang_egg.rules.pattern import Argument, Name, Node, Pattern, Text, Var, egg_text, orientations, shadow, show
 
 HOLDS = ("ieee", "finite")
 ROUNDING = ("exact", "reassociates", "rescales", "algebraic")
@@ -191,29 +191,12 @@ def free_of(x: Var, *indices: Name) -> Condition:
     return Condition(facts, says, tuple((x, i) for i in indices))
 
 
-def depends_on(x: Var, index: Name) -> Condition:
-    """`x` may depend on the index (nothing shows that it does not)."""
-    facts = (f"(= D_{x.name} (fv {x.name}))", f"(set-contains D_{x.name} {index.name})")
-    return Condition(facts, f"{x.name} on {index.name}")
-
-
 def differ(a: Text | Pattern, b: Text | Pattern) -> Condition:
     """Two strings or classes are not the same."""
-    return Condition((f"(!= {_egg(a)} {_egg(b)})",), f"{show_any(a)} ≠ {show_any(b)}")
+    return Condition((f"(!= {egg_text(a)} {egg_text(b)})",), f"{show(a)} ≠ {show(b)}")
 
 
 def fact(relation: str, *args: Argument, says: str = "", defines: tuple[tuple[Var, Pattern], ...] = (),
          absent: tuple[tuple[Var, Name], ...] = (), fixes: tuple[tuple[Name, str], ...] = ()) -> Condition:
     """A fact of a relation, with what it says about the variables."""
-    return Condition((f"({relation} {' '.join(_egg(a) for a in args)})",), says or relation, absent, defines, fixes)
-
-
-def _egg(a: Argument) -> str:
-    if isinstance(a, str):
-        return f'"{a}"'
-    return str(a) if isinstance(a, int) else a.egg()
-
-
-def show_any(a: Argument) -> str:
-    """A pattern, name or string as text."""
-    return show(a)
+    return Condition((f"({relation} {' '.join(egg_text(a) for a in args)})",), says or relation, absent, defines, fixes)

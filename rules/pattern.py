@@ -68,17 +68,18 @@ class Node(Pattern):
     args: tuple[Argument, ...]
 
     def egg(self) -> str:
-        return f"({self.constructor} {' '.join(_egg(a) for a in self.args)})" if self.args else f"({self.constructor})"
+        return f"({' '.join((self.constructor, *map(egg_text, self.args)))})"
 
     def shadow(self) -> str:
         """The provenance node of this term: the same constructor in the sort that is never unioned."""
-        return f"(N_{self.constructor} {' '.join(_egg(a) for a in self.args)})"
+        return f"(N_{self.constructor} {' '.join(egg_text(a) for a in self.args)})"
 
 
 Argument: TypeAlias = Union[str, int, Name, Pattern]  # noqa: UP007 (a forward reference inside | fails at run time)
 
 
-def _egg(a: Argument) -> str:
+def egg_text(a: Argument) -> str:
+    """A string, number or pattern in egglog."""
     if isinstance(a, str):
         return f'"{a}"'
     if isinstance(a, int):

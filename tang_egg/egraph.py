@@ -32,7 +32,6 @@ from tang_egg.ir import (
     Apply,
     Const,
     Domain,
-    Input,
     Position,
     Read,
     Reduce,
@@ -403,8 +402,3 @@ def decode(engine: bindings.EGraph) -> Snapshot:
             law, left, right = r.inputs
             shot.edges.append((engine.value_to_string(law), shadows[left], shadows[right]))
     return shot
-
-
-def boundary_name(source: Input | Tensor) -> str:
-    """The name by which reports call a buffer."""
-    return source.name

@@ -28,7 +28,6 @@ from tang_egg.affine import Affine, Index, affine
 from tang_egg.errors import GraphError
 from tang_egg.ir import (
     EVERYWHERE,
-    Apply,
     Const,
     Position,
     Reduce,
@@ -441,8 +440,3 @@ BUILT_IN: dict[str, Monoid] = {
 def is_constant(s: Scalar, value: float) -> bool:
     """Whether `s` is the constant `value`."""
     return isinstance(s, Const) and not isinstance(s.value, bool) and s.value == value
-
-
-def applies(s: Scalar, op: str) -> bool:
-    """Whether `s` is an application of `op`."""
-    return isinstance(s, Apply) and s.op == op

@@ -13,7 +13,8 @@ from typing import Any
 from egglog import bindings
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.bounds import prove_inhabited, prove_nonnegative
+from tang_egg.bounds import prove_inhabited
+from tang_egg.check_scalar import in_bounds
 from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot, analysis, decode, schema
 from tang_egg.errors import SaturationError
 from tang_egg.ir import Const, Position, Read, Reduce, Scalar, Tensor, Test, walk
@@ -188,7 +189,7 @@ def _rows(engine: bindings.EGraph) -> int:
 def _always_in_bounds(s: Read) -> bool:
     """Whether a read needs no guard: every coordinate is affine and inside, whatever the indices are."""
     pairs = zip(s.coordinates, s.source.shape, strict=True)
-    return all(isinstance(c, Affine) and prove_nonnegative(c) and prove_nonnegative(size - 1 - c) for c, size in pairs)
+    return all(isinstance(c, Affine) and in_bounds(c, size) for c, size in pairs)
 
 
 def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None:
