@@ -12,6 +12,12 @@ SUITES = {
     "saturate": "seconds and sizes of saturation for each program",
     "minilm": "time per sentence of the compiled encoder beside NumPy and torch",
 }
+COMMANDS = {
+    "cuda": "our kernels on a GPU beside cuDNN, FlashAttention, cuBLAS and torch",
+    "ratios": "what the log says of that, as ratios and thresholds",
+    "merge": "takes the rows of a log from another machine into bench/log.jsonl",
+}
+"""What prints and appends by itself; options come after the name, `python -m bench cuda --help` among them."""
 SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Variables that make OpenBLAS choose other kernels than it would for this processor."""
 
@@ -19,13 +25,16 @@ SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 def main(arguments: Sequence[str] | None = None) -> int:
     for variable in SLOWING:
         os.environ.pop(variable, None)  # before anything imports NumPy, which reads them as it loads
-    listed = "\n".join(f"  {name:10} {what}" for name, what in SUITES.items())
+    asked = list(sys.argv[1:] if arguments is None else arguments)
+    if asked and asked[0] in COMMANDS:
+        return int(importlib.import_module(f"bench.{asked[0]}").main(asked[1:]))
+    listed = "\n".join(f"  {name:10} {what}" for name, what in (SUITES | COMMANDS).items())
     parser = argparse.ArgumentParser(
         prog="python -m bench", epilog=f"suites:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("suite", choices=[*SUITES, *COMMANDS])
     parser.add_argument("--no-log", action="store_true", help="print the rows only")
-    given, rest = parser.parse_known_args(arguments)
+    given, rest = parser.parse_known_args(asked)
     from bench import log
     from tang_egg.errors import TangError
 

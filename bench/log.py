@@ -3,12 +3,12 @@
 run        one identifier for all rows that were measured together
 when       UTC, ISO 8601
 commit     of the tree, with "+" where it had changes
-device     processor and the number of cores that the process may use
+device     processor and the number of cores that the process may use, or the GPU
 suite, program, shape, dtype
 system     what ran, with its version
 median_ms  of the samples
 spread_ms  between their quartiles
-error      max |error| / max |reference| against the float64 interpreter, or null
+error      max |error| / max |reference| against the float64 interpreter, or null; suites may define another norm
 ...        further counts of a suite, such as nodes
 """
 
@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 Row: TypeAlias = "dict[str, Any]"
 
@@ -48,11 +48,57 @@ def row(suite: str, program: str, system: str, **fields: Any) -> Row:
 
 
 def append(rows: Iterable[Row], file: Path = FILE) -> Path:
-    """Adds rows at the end of the log and gives its path."""
+    """Adds rows at the end of the log and gives its path. A last line that was cut off stays a line of its own."""
     text = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
-    with file.open("a", encoding="utf-8") as log:
-        log.write(text)
+    with file.open("ab+") as log:
+        if log.tell() and not _ends_in_newline(log):
+            text = "\n" + text
+        log.write(text.encode())
+        log.flush()
+        os.fsync(log.fileno())
     return file
+
+
+def _ends_in_newline(log: BinaryIO) -> bool:
+    log.seek(-1, os.SEEK_END)
+    return log.read(1) == b"\n"
+
+
+def read(file: Path = FILE) -> list[Row]:
+    """The rows of a log, oldest first; none where there is no file. Lines that are no row (cut ones) are left out."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    return [r for r in map(_parsed, lines) if r is not None]
+
+
+def _parsed(line: str) -> Row | None:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) and set(FIRST) <= set(found) else None
+
+
+def merge(sources: Iterable[Path], file: Path = FILE) -> int:
+    """Adds the rows of other logs that `file` lacks, in their order, and gives how many. The file changes at once."""
+    old = file.read_bytes() if file.exists() else b""
+    known = {_identity(r) for r in read(file)}
+    new: dict[str, Row] = {}
+    for source in sources:
+        new |= {i: r for r in read(source) if (i := _identity(r)) not in known and i not in new}
+    if new:
+        text = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in new.values())
+        whole = old + (b"\n" if old and not old.endswith(b"\n") else b"") + text.encode()
+        beside = file.with_name(f".{file.name}.{os.getpid()}")
+        beside.write_bytes(whole)
+        beside.replace(file)
+    return len(new)
+
+
+def _identity(row: Row) -> str:
+    return json.dumps(row, sort_keys=True)
 
 
 def show(rows: Iterable[Row]) -> None:

@@ -9,6 +9,7 @@
                 | Loop(var, start, stop, step, kind, body)
                 | If(condition, then, otherwise)
                 | Barrier()
+                | those of codegen/device.py: warp groups, matrix units, bulk copies
     kind      ::= serial | parallel | vector | unrolled  (grid | block | lane on devices)
     expr      ::= Var(name, type) | Literal(value, type)
                 | Form(affine)                           an i64: an affine form whose dims are variables in scope
@@ -31,6 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tang_egg.affine import Affine, Dim, affine
+from tang_egg.codegen.device import DeviceStmt, Forever, Launch, Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Barrier:
     pass
 
 
-Stmt: TypeAlias = "Let | Declare | Store | Assign | Loop | If | Barrier"
+Stmt: TypeAlias = "Let | Declare | Store | Assign | Loop | If | Barrier | DeviceStmt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ class Kernel:
     body: tuple[Stmt, ...]
     scratch: tuple[Buffer, ...] = ()
     note: tuple[str, ...] = field(default=(), compare=False)
+    launch: Launch | None = None
 
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unrolled", "grid", "block", "lane")
@@ -250,6 +253,11 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         elif isinstance(s, If):
             yield from statements(s.then)
             yield from statements(s.otherwise)
+        elif isinstance(s, Forever):
+            yield from statements(s.body)
+        elif isinstance(s, Roles):
+            for role in s.roles:
+                yield from statements(role.body)
 
 
 def subexpressions(e: Expr) -> Iterator[Expr]:

@@ -3,15 +3,20 @@
 Rules: every variable, dim and array is defined before use and once per scope; buffers of role "input" and "temporary"
 are never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector` and `unrolled`
 loops have constant bounds; in a parallel loop a store goes to an array of the loop itself, or to an address that moves
-with the loop's variable; a local array is stored to somewhere before it is loaded.
+with the loop's variable; a local array is stored to somewhere before it is loaded. Launched kernels keep those of
+codegen/device_check.py as well; every statement there may use the built-in variables.
 """
 
 from __future__ import annotations
 
+from tang_egg.codegen.device import BUILT_IN, Forever, LoadTile, Mma, Packed, Roles, Ticket
+from tang_egg.codegen.device_check import check_device
+from tang_egg.codegen.device_rules import parts
 from tang_egg.codegen.kernel import (
     LOOP_KINDS,
     SPACES,
     Assign,
+    Buffer,
     Build,
     Call,
     Declare,
@@ -30,17 +35,28 @@ from tang_egg.codegen.kernel import (
     element,
     lanes,
     operands,
+    statements,
     subexpressions,
 )
 from tang_egg.errors import CodegenError
 
-SAME = frozenset({"add", "mul", "max", "min", "idiv", "imod", "bitand", "bitor", "bitxor", "lt", "le", "eq"})
+SAME = frozenset("add mul max min idiv imod bitand bitor bitxor lt le eq fma fast_max fast_min udiv umod".split())
 """Operations whose operands have one type."""
 
 
 def check_kernel(kernel: Kernel) -> None:
     """Raises CodegenError, naming the statement, when the kernel breaks a rule of the module text."""
+    check_device(kernel)
     _Check(kernel).run()
+
+
+def _written(s: Stmt) -> tuple[Buffer, ...]:
+    """The arrays that a statement itself writes."""
+    if isinstance(s, Store):
+        return (s.buffer,)
+    if isinstance(s, Mma):
+        return (s.acc,)
+    return (s.target,) if isinstance(s, LoadTile) else ()
 
 
 class _Check:
@@ -49,6 +65,11 @@ class _Check:
         self.types: dict[str, str] = dict.fromkeys(kernel.dims, "i64")
         self.arrays = {b.name: b for b in kernel.buffers}
         self.stored: set[str] = set()
+        if kernel.launch is not None:
+            self.types |= dict.fromkeys(BUILT_IN, "i64")
+            self.arrays |= {b.name: b for b in kernel.launch.shared}
+            # the rounds of a loop and the warp groups follow each other in other ways than the text does
+            self.stored |= {b.name for x in statements(kernel.body) for b in _written(x)}
         self.moving: dict[str, frozenset[str]] = {}
         self.parallel: list[tuple[str, frozenset[str]]] = []
 
@@ -88,6 +109,28 @@ class _Check:
             self.block(s.otherwise)
         elif isinstance(s, Loop):
             self.loop(s)
+        else:
+            self.device(s)
+
+    def device(self, s: Stmt) -> None:
+        """A statement of codegen/device.py."""
+        for e in parts(s):
+            self.expr(e)
+        if isinstance(s, Ticket):
+            self.types[s.name], self.moving[s.name] = "i64", frozenset()
+        elif isinstance(s, Forever):
+            self.block(s.body)
+        elif isinstance(s, Roles):
+            for role in s.roles:
+                self.block(role.body)
+        elif isinstance(s, (Mma, LoadTile)):
+            used = [b.name for b in _written(s)]
+            if isinstance(s, Mma) and isinstance(s.a, Packed):
+                used.append(s.a.buffer.name)
+            for name in used:
+                if name not in self.arrays or name not in self.stored:
+                    what = "is not declared here" if name not in self.arrays else "is multiplied but never stored to"
+                    self.fail(f"'{name}' {what}", type(s).__name__)
 
     def declare(self, s: Declare) -> None:
         b = s.buffer
@@ -98,7 +141,8 @@ class _Check:
         if b.name in self.arrays:
             self.fail(f"'{b.name}' is declared twice", s)
         self.arrays[b.name] = b
-        self.stored.discard(b.name)
+        if self.kernel.launch is None:
+            self.stored.discard(b.name)
 
     def loop(self, s: Loop) -> None:
         self.expr(s.start)
@@ -128,9 +172,9 @@ class _Check:
             self.fail(f"a store to '{b.name}', which is not declared here", s.index)
         if b.role in ("input", "temporary"):
             self.fail(f"a store to the {b.role} '{b.name}'", s.index)
-        if element(s.value.type) != b.type:
+        if b.type not in (element(s.value.type), s.value.type):
             self.fail(f"a store of {s.value.type} to '{b.name}' of {b.type}", s.index)
-        self.inside(s.buffer.name, s.index, lanes(s.value.type))
+        self.inside(s.buffer.name, s.index, lanes(s.value.type) // lanes(b.type))
         for var, outside in self.parallel:
             if b.name in outside and var not in self.movers(s.index):
                 self.fail(f"iterations of the parallel loop over '{var}' store to one element of '{b.name}'", s.index)
@@ -180,4 +224,4 @@ class _Check:
         if b.space != "global" and b.name not in self.stored:
             self.fail(f"'{b.name}' is read before anything is stored in it", b.name)
         if not (isinstance(e.index, Form) and b.space == "global"):
-            self.inside(b.name, e.index, lanes(e.type))
+            self.inside(b.name, e.index, lanes(e.type) // lanes(b.type))

@@ -33,6 +33,9 @@ from tang_egg.errors import CodegenError
 
 _FLOAT: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.float32}
 
+UNSIGNED = {"udiv": "idiv", "umod": "imod"}
+"""Operations on numbers that are never negative, and what they are on all numbers."""
+
 
 def run_kernel(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]], dims: Mapping[str, int]) -> None:
     """Runs a kernel on flat arrays by buffer name; outputs are written in place. bf16 arrays hold float32 values."""
@@ -93,8 +96,9 @@ class _Machine:
                 return _typed(ops.cast_value(args[0], e.type, types[0]), e.type)
             if e.op == "bits":
                 return _typed(ops.apply(f"bits:{e.type}", args, types), e.type)
+            op = UNSIGNED.get(e.op, e.op)
             typed = tuple(_typed(x, a.type) for x, a in zip(args, e.args, strict=True))
-            return _typed(ops.apply(e.op, typed, types), e.type)
+            return _typed(ops.apply(op, typed, types), e.type)
 
 
 def held(buffer: Buffer) -> Any:

@@ -10,10 +10,11 @@ Everything else follows from the body: folds (lower_fold), their steps (lower_up
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from tang_egg.affine import Affine, Index, affine, dims_of
+from tang_egg.codegen.device import Launch
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Kernel, Literal, Select, Store, number
 from tang_egg.codegen.lower_chunk import Chunks
 from tang_egg.codegen.lower_fold import part_of
@@ -29,7 +30,7 @@ NOTED = 200
 
 def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN) -> Kernel:
     """The kernel that writes `outputs` as `schedule` says. Raises CodegenError for a state of symbolic size."""
-    return _Lowering(name, outputs, schedule).run()
+    return Lowering(name, outputs, schedule).run()
 
 
 def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
@@ -37,8 +38,10 @@ def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
     return (*dict.fromkeys(s for t in outputs for s in sources(t.body)), *outputs)
 
 
-class _Lowering(Chunks):
-    """One kernel under construction."""
+class Lowering(Chunks):
+    """One kernel under construction. `reserved`: variables that a body has without defining them."""
+
+    reserved: tuple[str, ...] = ()
 
     def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
         read = tuple(dict.fromkeys(s for t in outputs for s in sources(t.body)))
@@ -50,14 +53,15 @@ class _Lowering(Chunks):
         self.stored = [t.axes for t in outputs]
         self.owners = _owners(outputs)
         self.scanned = {s.index for t in outputs for s in walk(t.body) if isinstance(s, Scan)}
-        self.dims = tuple(sorted({d.name for d in _dims(outputs)}))
-        self.names.update(dict.fromkeys(self.dims, 1))
+        self.dims = symbolic_dims(outputs)
+        self.names.update(dict.fromkeys((*self.reserved, *self.dims), 1))
         taken = {t.into for t in outputs}
         for s in read:
             role = "input" if isinstance(s, Input) else "temporary"
-            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", _size(s.shape), role, s.name in taken)
+            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", product_of(s.shape), role, s.name in taken)
         self.written = {
-            t: Buffer(self.name(t.name), t.dtype, "global", _size(t.shape), "output", bool(t.into)) for t in outputs
+            t: Buffer(self.name(t.name), t.dtype, "global", product_of(t.shape), "output", bool(t.into))
+            for t in outputs
         }
 
     def run(self) -> Kernel:
@@ -74,9 +78,13 @@ class _Lowering(Chunks):
                 self.find_starts(chunked, order)
                 with self.chunks(chunked):
                     self._grid([i for i in order if i not in whole])
+        return self.finished()
+
+    def finished(self, launch: Launch | None = None) -> Kernel:
+        """The kernel of all that has been written."""
         buffers = (*self.buffers.values(), *self.written.values())
-        note = _note(self.outputs, self.schedule)
-        return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch), note)
+        note = kernel_note(self.outputs, self.schedule)
+        return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch), note, launch)
 
     def work(self) -> Affine:
         return _work(self.outputs)
@@ -135,6 +143,7 @@ class _Lowering(Chunks):
         with ExitStack() as stack:
             stack.enter_context(self.inside())
             stack.enter_context(self.points(blocks))
+            stack.enter_context(self.once(blocks))
             value = self.evaluate(t.body)
             buffer = self.written[t]
             if isinstance(value, Literal):
@@ -144,8 +153,13 @@ class _Lowering(Chunks):
             address = self.address(t.shape, tuple(affine(i) for i in t.axes))
             self.scope.out.append(Store(buffer, address, value))
 
+    @contextmanager
+    def once(self, blocks: Sequence[Axis]) -> Iterator[None]:
+        """Around the store of an output at a point of some block axes."""
+        yield
 
-def _note(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, ...]:
+
+def kernel_note(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, ...]:
     """The mathematics of a kernel and its schedule, for the comment above it; long bodies are left out."""
     sizes: dict[Scalar, int] = {}
     for s in walk(*(t.body for t in outputs)):
@@ -157,7 +171,8 @@ def _note(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, ...]:
     return (*lines, f"schedule: {schedule}")
 
 
-def _size(shape: tuple[Affine, ...]) -> Affine:
+def product_of(shape: tuple[Affine, ...]) -> Affine:
+    """The number of elements of an array."""
     total = affine(1)
     for n in shape:
         total = total * n
@@ -195,7 +210,8 @@ def _owners(outputs: tuple[Tensor, ...]) -> dict[Scalar, set[int]]:
     return owners
 
 
-def _dims(outputs: tuple[Tensor, ...]) -> set:  # type: ignore[type-arg]
+def symbolic_dims(outputs: tuple[Tensor, ...]) -> tuple[str, ...]:
+    """The names of the symbolic dims of a kernel, sorted."""
     forms: list[Affine] = []
     for t in outputs:
         forms += t.shape
@@ -210,14 +226,14 @@ def _dims(outputs: tuple[Tensor, ...]) -> set:  # type: ignore[type-arg]
                 forms += [*(i.size for i in s.indices), *(c.form for c in s.where.affine)]
             elif isinstance(s, Scan):
                 forms.append(s.index.size)
-    return set(dims_of(forms))
+    return tuple(sorted({d.name for d in dims_of(forms)}))
 
 
 def _work(outputs: tuple[Tensor, ...]) -> Affine:
     """Roughly how many operations a kernel runs: points of the outputs times points of the largest fold below."""
     total = affine(0)
     for t in outputs:
-        points = _size(t.shape)
+        points = product_of(t.shape)
         inner = affine(1)
         for s in walk(t.body):
             if isinstance(s, Reduce):

@@ -10,8 +10,8 @@ The components of one fold share the loop. A component's own axes (matrices of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from math import prod
 
@@ -210,11 +210,17 @@ class Folds(Spans):
         low = span.low
         if span.sure is not None:
             stop = self.name_bound(f"{index.name}_sure", Call("max", (span.sure, low), "i64"))
-            with self.loop(index, low, stop):
+            with self.points_of(group, index, low, stop):
                 self._loops(group, state, rest, span.clear)
             low = stop
-        with self.loop(index, low, span.high):
+        with self.points_of(group, index, low, span.high):
             self._loops(group, state, rest, span.kept)
+
+    @contextmanager
+    def points_of(self, group: Reduce, index: Index, low: Expr, stop: Expr) -> Iterator[None]:
+        """The loop over some points of an index of a fold."""
+        with self.loop(index, low, stop):
+            yield
 
     def _left_over(self, group: Reduce, state: State, index: Index, span: Span, low: Expr | None) -> None:
         if low is not None:

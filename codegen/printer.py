@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import (
@@ -37,7 +38,8 @@ class Dialect:
     """How a language spells the kernel IR. Templates are `str.format` texts; {0}, {1} ... are operands.
 
     `types`: spelling of element types. `ops`: spelling by "op:type", else by "op". `loops`: heads by loop kind.
-    `signature`: (kernel, dialect) to the lines that open the function.
+    `signature`: a kernel to the lines that open the function. `device`: what prints a statement of codegen/device.py,
+    by its class; empty where there are no such statements.
     """
 
     name: str
@@ -58,33 +60,36 @@ class Dialect:
     signature: Callable[[Kernel], list[str]]
     comment: str = "// {0}"
     passes: tuple[Callable[[Kernel], Kernel], ...] = field(default=())
+    device: dict[type, Callable[[Any, Printer], None]] = field(default_factory=dict)
 
 
 def print_kernel(kernel: Kernel, dialect: Dialect) -> str:
     """The text of one function, after the dialect's passes have made the kernel legal for it."""
     for legalise in dialect.passes:
         kernel = legalise(kernel)
-    return _Printer(dialect).kernel(kernel)
+    return Printer(dialect, kernel).text()
 
 
-class _Printer:
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
+class Printer:
+    """The lines of one function; what a dialect's spelling of a statement gets to emit lines and print expressions."""
+
+    def __init__(self, dialect: Dialect, kernel: Kernel) -> None:
+        self.dialect, self.kernel = dialect, kernel
         self.lines: list[str] = []
         self.depth = 0
 
     def emit(self, line: str) -> None:
         self.lines.append("    " * self.depth + line if not line.startswith("#") else line)
 
-    def kernel(self, kernel: Kernel) -> str:
-        for note in kernel.note:
+    def text(self) -> str:
+        for note in self.kernel.note:
             self.emit(self.dialect.comment.format(note))
-        first, *rest = self.dialect.signature(kernel)
+        first, *rest = self.dialect.signature(self.kernel)
         self.emit(first)
         self.depth += 1
         for line in rest:
             self.emit(line)
-        self.block(kernel.body)
+        self.block(self.kernel.body)
         self.depth -= 1
         self.emit("}")
         return "\n".join(self.lines) + "\n"
@@ -115,13 +120,27 @@ class _Printer:
             self.emit("}")
         elif isinstance(s, Barrier):
             self.emit(d.barrier)
+        elif type(s) in d.device:
+            d.device[type(s)](s, self)
+        else:
+            raise CodegenError(
+                f"{d.name} has no spelling of the statement {type(s).__name__}",
+                where="the dialect's table of device statements",
+                mend="print this kernel in a dialect of a chip that has such statements",
+            )
 
     def loop(self, s: Loop) -> None:
         start, stop = self.expr(s.start), self.expr(s.stop)
         step = f"{s.var}++" if s.step == 1 else f"{s.var} += {s.step}"
         work = form_text(s.work) if s.work is not None else "1"
+        if s.kind not in self.dialect.loops:
+            raise CodegenError(
+                f"{self.dialect.name} has no spelling of a loop of kind '{s.kind}'",
+                where=f"the loop over '{s.var}'",
+                mend="run a pass that turns it into a kind of the dialect's table first",
+            )
         for head in self.dialect.loops[s.kind]:
-            self.emit(head.format(var=s.var, start=start, stop=stop, step=step, work=work))
+            self.emit(head.format(var=s.var, start=start, stop=stop, step=step, by=s.step, work=work))
         self.nested(s.body)
         self.emit("}")
 
@@ -146,7 +165,7 @@ class _Printer:
         if isinstance(e, Build):
             return d.build(tuple(self.expr(x) for x in e.items), e.type)
         if isinstance(e, Lane):
-            return d.lane.format(self.expr(e.vector), e.n)
+            return d.lane.format(self.expr(e.vector), e.n, element(e.vector.type))
         return self.call(e)
 
     def call(self, e: Call) -> str:
@@ -161,7 +180,8 @@ class _Printer:
         )
         for key in keys:
             if key in self.dialect.ops:
-                names = {"type": self.dialect.types(e.type), "to": e.type, "of": source, "lanes": lanes(e.type)}
+                types = self.dialect.types
+                names = {"type": types(e.type), "held": types(source), "to": e.type, "of": source}
                 return self.dialect.ops[key].format(*args, **names)
         raise CodegenError(
             f"{self.dialect.name} has no spelling of '{e.op}' on {source}",

@@ -18,7 +18,8 @@ from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Sour
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Rates of one device: operations per second; bytes per second from memory, from the cache near a core (`cache`)
-    and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache.
+    and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache;
+    `rows` that a kernel with folds inside folds holds at once.
     """
 
     flops: float = 6e10
@@ -28,6 +29,7 @@ class Machine:
     launch: float = 1e-5
     local: int = 4096
     capacity: float = 5e5
+    rows: int = 16
 
 
 _WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
@@ -37,8 +39,8 @@ _NESTED = 1.1
 _EXPOSED = 0.25
 """The share of arithmetic and of traffic that the other does not hide."""
 
-_ROWS = 16
-"""Rows that such a kernel holds at once."""
+MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 128)
+"""A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,7 @@ class Costs:
         whole = self._bytes(source)
         if whole / max(self.volume(axes & work.grid), 1.0) <= self.machine.capacity:
             return 0.0
-        return whole * max(self.volume(work.grid - axes) / _ROWS - 1.0, 0.0)
+        return whole * max(self.volume(work.grid - axes) / self.machine.rows - 1.0, 0.0)
 
     def _traffic(self, source: Source, work: _Work) -> float:
         """Bytes read of a source: once, or once per pass where what one grid point reads does not stay in the cache."""

@@ -31,14 +31,16 @@ from tang_egg.errors import (
 )
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
-from tang_egg.measure import CpuMeasurer
-from tang_egg.pipeline import TARGETS, Compiled, Extraction, extract, optimize
+from tang_egg.measure import CpuMeasurer, Timing
+from tang_egg.measure_cuda import CudaMeasurer
+from tang_egg.pipeline import TARGETS, Compiled, Extraction, extract, optimize, sources
 from tang_egg.report import build_report
 from tang_egg.report_dot import render_dot
 from tang_egg.report_json import render_json
 from tang_egg.report_markdown import render_markdown
 from tang_egg.report_model import Report
 from tang_egg.report_text import render_text
+from tang_egg.run_cuda import CudaProgram
 from tang_egg.saturate import Limits
 from tang_egg.verify import sample_inputs
 
@@ -113,7 +115,11 @@ def _parser() -> _Parser:
     )
     parser.add_argument("--no-run", action="store_true", help="stop after the candidates; needs no compiler")
     parser.add_argument("--all", action="store_true", help="show every rewrite, candidate and e-node")
-    parser.add_argument("--source", action="store_true", help="show the whole source file, with its prelude")
+    parser.add_argument(
+        "--source",
+        action="store_true",
+        help="show the whole source file, with its prelude; with --no-run, print the kernels alone, which needs no GPU",
+    )
     parser.add_argument(
         "--limit-seconds", type=float, default=20.0, metavar="S", help="time for saturation of a window"
     )
@@ -130,6 +136,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     if bound:
         graph = graph.bind(**bound)
     limits = Limits(seconds=options.limit_seconds)
+    if options.no_run and options.source:
+        with _quiet_output():
+            texts = sources(graph, options.target, limits=limits)
+        _write("\n".join(texts.values()), options.output)
+        return OK
     with _quiet_output():
         if options.no_run or options.dot:
             extraction, report = _derive(graph, limits)
@@ -169,7 +180,11 @@ def _measure(compiled: Compiled) -> tuple[Extraction, Report]:
     graph = compiled.graph
     dims = typical_sizes(graph)
     arrays = sample_inputs(graph, dims, edge=False)
-    timing = CpuMeasurer(arrays, dims).measure(compiled.program, [compiled.schedules])[0]
+    timing: Timing
+    if isinstance(compiled.runner, CudaProgram):
+        timing = CudaMeasurer(arrays, dims, on=compiled.runner.driver).time({"this": compiled.runner})["this"]
+    else:
+        timing = CpuMeasurer(arrays, dims).measure(compiled.program, [compiled.schedules])[0]
     return compiled.extraction, build_report(compiled.extraction, compiled, timing, dims)
 
 

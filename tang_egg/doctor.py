@@ -1,7 +1,7 @@
 """Which targets work on this machine: each one computes a small sum and compares it, or says why not.
 
 A target passes when the sum of squares 1 + 4 + ... + n² comes out exactly, for a size that is no multiple of any
-vector. Targets that are not built yet are listed as such, so that nobody looks for them.
+vector. Targets that have no device here, or are not built yet, are listed as such, so that nobody looks for them.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ import numpy as np
 
 from tang_egg import notation as te
 from tang_egg.assemble import graph
-from tang_egg.errors import TangError
+from tang_egg.errors import TangError, TargetError
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program, threads
+from tang_egg.run_cuda import CudaProgram, compile_cuda
+from tang_egg.run_cuda_driver import driver
 from tang_egg.run_toolchain import compiler
 
 SIZE = 107
-PLANNED = ("opencl", "wgsl", "glsl", "cuda", "metal")
+PLANNED = ("opencl", "wgsl", "glsl", "metal")
 """Targets of the design that have no dialect yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found about one target. `passed` is None for one that is not built yet."""
+    """What was found about one target. `passed` is None for one that has no device here or is not built yet."""
 
     target: str
     passed: bool | None
@@ -49,7 +51,7 @@ def small_sum() -> Program:
 
 
 def examine(
-    target: str, compile: Callable[..., CompiledProgram] = compile_program, tool: Callable[[], str] = str
+    target: str, compile: Callable[..., CompiledProgram | CudaProgram] = compile_program, tool: Callable[[], str] = str
 ) -> Finding:
     """Compiles and runs the small sum on one target; `tool` names what compiled it."""
     start = time.perf_counter()
@@ -77,9 +79,18 @@ def c_compiler() -> str:
     return f"{found.version}, {threads() if found.threads else 1} threads"
 
 
+def cuda() -> Finding:
+    """What was found about the GPU; one that is not there fails nothing."""
+    try:
+        found = driver()
+    except TargetError as error:
+        return Finding("cuda", None, f"not here: {error}")
+    return examine("cuda", lambda program, target: compile_cuda(program, on=found), lambda: found.title)
+
+
 def findings() -> list[Finding]:
     """All targets, those that exist first."""
-    return [examine("c", tool=c_compiler), *(Finding(t, None, "not built yet") for t in PLANNED)]
+    return [examine("c", tool=c_compiler), cuda(), *(Finding(t, None, "not built yet") for t in PLANNED)]
 
 
 def versions() -> str:

@@ -15,11 +15,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.codegen.candidates import schedules as schedule_candidates
-from tang_egg.cost.roofline import Costs
+from tang_egg.codegen.candidates_device import UNITS, device_schedules
+from tang_egg.codegen.candidates_grid import grid_schedules
+from tang_egg.codegen.dialects.c import C
+from tang_egg.codegen.lower import lower
+from tang_egg.codegen.partition import partition
+from tang_egg.codegen.printer import print_kernel
+from tang_egg.codegen.split_fold import split_streams
+from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import BindError, GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.derive import Step
@@ -28,13 +33,15 @@ from tang_egg.monoid import BUILT_IN
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_arrays import check_names, take_dims
+from tang_egg.run_cuda import CudaProgram, Prepared, compile_cuda, cuda_kernels, cuda_sources
+from tang_egg.run_cuda_driver import driver
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.verify import Verification, dim_choices, verify
 from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
 
 STAGES = ("graph", "windows", "egraph", "program", "schedule", "source")
-TARGETS = ("c",)
+TARGETS = ("c", "cuda")
 RECURSION = 20_000
 """Python's limit while graphs are compiled: expressions of thousands of operations in a row are walked recursively."""
 
@@ -166,14 +173,14 @@ class Compiled:
     """A verified executable graph. Call it with arrays by position (in order of graph.inputs) or by name.
 
     Gives an array for a graph with one output, else a dict by name. Inputs may be NumPy arrays, anything with the
-    buffer protocol, or DLPack tensors; contiguous ones are read in place.
+    buffer protocol, or DLPack tensors; contiguous ones are read in place. On a GPU results live where the inputs do.
     """
 
     graph: Graph
     extraction: Extraction
     target: str
     schedules: dict[str, Schedule]
-    runner: CompiledProgram
+    runner: CompiledProgram | CudaProgram
     verification: Verification | None
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -182,8 +189,34 @@ class Compiled:
         results = self.run(*arrays, dims=dims, **named)
         return next(iter(results.values())) if len(results) == 1 else results
 
-    def run(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, np.ndarray[Any, Any]]:
+    def run(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, Any]:
         """The same, always as a dict of outputs by name."""
+        return self.runner(*self._given(arrays, named, dims))
+
+    def prepare(
+        self,
+        *arrays: Any,
+        dims: Mapping[str, int] | None = None,
+        out: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Prepared:
+        """The kernels bound to arrays on the device: calls of the result only launch them, and can be captured.
+
+        Raises TargetError on a target without launches, else as a call does.
+        """
+        if not isinstance(self.runner, CudaProgram):
+            raise TargetError(
+                f"programs for '{self.target}' are not prepared",
+                where=f"graph '{self.graph.name}'",
+                mend="call it, or use target='cuda'",
+            )
+        given, sizes = self._given(arrays, named, dims)
+        return self.runner.prepare(given, sizes, out)
+
+    def _given(
+        self, arrays: tuple[Any, ...], named: Mapping[str, Any], dims: Mapping[str, int] | None
+    ) -> tuple[dict[str, Any], dict[str, int]]:
+        """The arrays by name, and the sizes."""
         where, names = f"graph '{self.graph.name}'", [i.name for i in self.graph.inputs]
         given = dict(zip(names, arrays, strict=False))
         if len(arrays) > len(names) or set(given) & set(named):
@@ -196,7 +229,7 @@ class Compiled:
         sizes = take_dims(dims, where)
         if sizes:
             check_names(sizes, (d.name for d in self.graph.dims()), "dimension", where, BindError)
-        return self.runner({**given, **named}, sizes)
+        return {**given, **named}, sizes
 
     @property
     def source(self) -> str:
@@ -232,17 +265,72 @@ def optimize(
     schedule: Mapping[str, Schedule | str] | None = None,
     verified: bool = True,
     values: str = "finite",
+    products: str = "exact",
 ) -> Compiled:
     """Derives, selects, compiles and verifies kernels for a graph.
+
+    `target`: "c" (this machine's processor) or "cuda" (an NVIDIA GPU, through CuPy).
 
     `values`: with "finite", laws that hold on finite values only may be used; a score of -inf under a maximum is still
     exact, since cascades treat it as nothing seen yet. With "ieee" every infinity and NaN comes out as the graph says.
 
+    `products`: with "tf32", products of f32 operands may round them to tf32 where a target has units for that.
     `schedule` forces schedules by kernel name, as records or in their one-line form.
     `verified=False` skips the comparison with the float64 interpreter.
-    Raises GraphError (the graph), TargetError (no compiler), VerificationError (a kernel is wrong; never returned),
-    InputError or CodegenError (a forced schedule).
+    Raises GraphError (the graph), TargetError (no compiler or no GPU), VerificationError (a kernel is wrong; never
+    returned), InputError or CodegenError (a forced schedule).
     """
+    _check_asked(graph, target, values, products)
+    device = driver() if target == "cuda" else None
+    extraction = _extract_for(target, graph, replace(limits or Limits(), values=values))
+    start = time.perf_counter()
+    chosen = _schedules(extraction.program, target, schedule, values, products)
+    trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
+    runner: CompiledProgram | CudaProgram
+    if device is not None:
+        runner = compile_cuda(extraction.program, chosen, on=device)
+    else:
+        runner = compile_program(extraction.program, chosen, target)
+    trace("source", runner.source)
+    built = time.perf_counter()
+    checked = verify(graph, extraction.program, runner, chosen) if verified else None
+    seconds = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
+    return Compiled(graph, extraction, target, chosen, runner, checked, seconds)
+
+
+def sources(
+    graph: Graph,
+    target: str = "cuda",
+    *,
+    limits: Limits | None = None,
+    schedule: Mapping[str, Schedule | str] | None = None,
+    values: str = "finite",
+    products: str = "exact",
+) -> dict[str, str]:
+    """The printed source of each kernel by name; nothing is compiled and no device is needed. Takes what optimize does.
+
+    On "c" a source is the function alone, on "cuda" a translation unit. A kernel that differs from an earlier one only
+    in the names of its arrays has no source of its own.
+    """
+    _check_asked(graph, target, values, products)
+    program = _extract_for(target, graph, replace(limits or Limits(), values=values)).program
+    chosen = _schedules(program, target, schedule, values, products)
+    if target == "cuda":
+        return cuda_sources(cuda_kernels(program, chosen))
+    return {k.name: print_kernel(lower(k.name, k.outputs, chosen[k.name]), C) for k in program.kernels}
+
+
+def _extract_for(target: str, graph: Graph, limits: Limits) -> Extraction:
+    """An extraction with the costs of a target, its kernels cut the way the target runs them best."""
+    if target != "cuda":
+        return extract(graph, limits=limits)
+    found = extract(graph, limits=limits, costs=Costs(MATRIX_UNITS))
+    program = split_streams(partition(found.program), UNITS)
+    steps = {k.name: found.steps.get(k.name, ()) for k in program.kernels}
+    return replace(found, program=program, steps={**found.steps, **steps})
+
+
+def _check_asked(graph: object, target: str, values: str, products: str) -> None:
     _check_kind(graph)
     if target not in TARGETS:
         raise TargetError(
@@ -250,20 +338,24 @@ def optimize(
         )
     if values not in ("finite", "ieee"):
         raise GraphError(f"no values '{values}'", where="optimize", mend="use 'finite' or 'ieee'")
-    extraction = extract(graph, limits=replace(limits or Limits(), values=values))
-    start = time.perf_counter()
-    forced = _forced(schedule, extraction.program)
-    chosen = {
-        k.name: forced.get(k.name) or schedule_candidates(k.outputs, threads=threads())[0]
-        for k in extraction.program.kernels
-    }
-    trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
-    runner = compile_program(extraction.program, chosen, target)
-    trace("source", runner.source)
-    built = time.perf_counter()
-    checked = verify(graph, extraction.program, runner, chosen) if verified else None
-    seconds = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
-    return Compiled(graph, extraction, target, chosen, runner, checked, seconds)
+    if products not in ("exact", "tf32"):
+        raise GraphError(f"no products '{products}'", where="optimize", mend="use 'exact' or 'tf32'")
+
+
+def _schedules(program: Program, target: str, wanted: object, values: str, products: str) -> dict[str, Schedule]:
+    """The schedule of every kernel: the caller's, else the first candidate of the target."""
+    forced = _forced(wanted, program)
+    return {k.name: forced.get(k.name) or _first_schedule(k, target, values, products) for k in program.kernels}
+
+
+def _first_schedule(plan: KernelPlan, target: str, values: str, products: str) -> Schedule:
+    if target == "cuda":
+        # a tile multiplies masked elements by zero, which an infinity or NaN in them would survive
+        found = (
+            grid_schedules(plan.outputs) if values == "ieee" else device_schedules(plan.outputs, products == "exact")
+        )
+        return found[0]
+    return schedule_candidates(plan.outputs, threads=threads())[0]
 
 
 def _forced(schedule: object, program: Program) -> dict[str, Schedule]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tang_egg.affine import Index
 from tang_egg.codegen.dialects.c import C
+from tang_egg.codegen.dialects.cuda import CUDA
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.egraph import Snapshot
 from tang_egg.ir import Input, Reduce, Scan, Tensor, tensors_of, walk
@@ -179,7 +180,7 @@ def _kernels(
                     candidate.estimate.seconds if candidate else 0.0,
                     _legend(plan.outputs, wording.indices),
                     str(made.schedule) if made else "",
-                    print_kernel(made.kernel, C) if made else "",
+                    print_kernel(made.kernel, CUDA if made.kernel.launch else C) if made else "",
                 )
             )
     return tuple(kernels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -260,11 +260,7 @@ def compile_program(
     """
     if target != "c":
         raise TargetError(f"programs do not run on '{target}' here", where="compile_program", mend="use target='c'")
-    plans = list(program.kernels)
-    for t in program.graph.outputs:
-        if t not in program.tensors:
-            plans.append(KernelPlan(f"copy_{t.name}", (t,)))
-    built = _build_kernels(plans, schedules or {})
+    built = build_kernels(program, schedules or {}, _build_kernel)
     parts = program_parts(built)
     library = toolchain.build(*_units(parts, threads()))
     source = "".join(parts)
@@ -274,15 +270,24 @@ def compile_program(
     return CompiledProgram(program, built, source, library, entry)
 
 
-def _build_kernels(plans: Sequence[KernelPlan], schedules: Mapping[str, Schedule]) -> tuple[Built, ...]:
-    """Every plan lowered; plans that differ only in the names of their buffers share one kernel."""
+def build_kernels(
+    program: Program, schedules: Mapping[str, Schedule], build: Callable[[int, KernelPlan, Schedule | None], Built]
+) -> tuple[Built, ...]:
+    """Every plan lowered by `build`; plans that differ only in the names of their buffers share one kernel.
+
+    Outputs of the graph that no kernel writes are copied by kernels of their own.
+    """
+    plans = list(program.kernels)
+    for t in program.graph.outputs:
+        if t not in program.tensors:
+            plans.append(KernelPlan(f"copy_{t.name}", (t,)))
     made: dict[object, Built] = {}
     built: list[Built] = []
     for n, plan in enumerate(plans):
         key = (_nameless(plan.outputs), schedules.get(plan.name))
         twin = made.get(key)
         if twin is None:
-            twin = made[key] = _build_kernel(n, plan, schedules.get(plan.name))
+            twin = made[key] = build(n, plan, schedules.get(plan.name))
         built.append(Built(plan, twin.schedule, twin.kernel, kernel_sources(plan.outputs)))
     return tuple(built)
 

@@ -72,6 +72,18 @@ def check_names(
 
 def take_inputs(graph: Graph, arrays: Mapping[str, Any]) -> dict[Input, Given]:
     """The arrays of a graph's inputs. Raises InputError for missing and unknown names and for what does not fit."""
+    check_present(graph, arrays)
+    written = {t.into for t in graph.outputs if t.into}
+    found: dict[Input, Given] = {}
+    for i in graph.inputs:
+        found[i] = take(i, arrays[i.name])
+        if i.name in written:
+            check_written(i, found[i])
+    return found
+
+
+def check_present(graph: Graph, arrays: Mapping[str, Any]) -> None:
+    """Raises InputError unless there is an array for every input and for nothing else."""
     where = f"graph '{graph.name}'"
     names = [i.name for i in graph.inputs]
     missing = [n for n in names if n not in arrays]
@@ -84,13 +96,6 @@ def take_inputs(graph: Graph, arrays: Mapping[str, Any]) -> dict[Input, Given]:
         )
     if len(arrays) > len(names):
         check_names(arrays, names, "input", where)
-    written = {t.into for t in graph.outputs if t.into}
-    found: dict[Input, Given] = {}
-    for i in graph.inputs:
-        found[i] = take(i, arrays[i.name])
-        if i.name in written:
-            _check_written(i, found[i])
-    return found
 
 
 def take(i: Input, x: Any) -> Given:
@@ -99,7 +104,7 @@ def take(i: Input, x: Any) -> Given:
     owned = not isinstance(x, (list, tuple, bool, int, float, complex, np.generic))
     if i.dtype == "bf16" and origin.dtype.name == "bfloat16":
         origin = origin.view(np.uint16)
-    array = _bits_of_floats(origin) if i.dtype == "bf16" and origin.dtype.kind == "f" else origin
+    array = bits_of_floats(origin) if i.dtype == "bf16" and origin.dtype.kind == "f" else origin
     if array.dtype != np.dtype(NUMPY[i.dtype]):
         bits = " to float32, or pass its bits as uint16" if i.dtype == "bf16" else ""
         raise InputError(
@@ -112,7 +117,8 @@ def take(i: Input, x: Any) -> Given:
     return Given(array, origin, owned)
 
 
-def _check_written(i: Input, given: Given) -> None:
+def check_written(i: Input, given: Given) -> None:
+    """Raises InputError unless the array of a donated input can be written to."""
     if not given.owned:
         raise InputError(
             f"the donated input '{i.name}' is no array that can be written to",
@@ -172,10 +178,11 @@ def _conversion(x: Any) -> str:
     return "give a NumPy array, or a value with the buffer protocol or DLPack in this machine's memory"
 
 
-def _bits_of_floats(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def bits_of_floats(a: Any, library: Any = np) -> Any:
+    """Floats rounded to bf16, as its bits. `library` is the one whose arrays these are: numpy or cupy."""
     bits = a.astype(np.float32).view(np.uint32).astype(np.uint64)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-    return np.where(np.isnan(a), np.uint16(0x7FC0), rounded)
+    return library.where(library.isnan(a), np.uint16(0x7FC0), rounded)
 
 
 def take_dims(dims: object, where: str) -> dict[str, int]:
@@ -242,11 +249,16 @@ def take_outputs(graph: Graph, out: object) -> Mapping[str, np.ndarray[Any, Any]
                 where=f"a value of type {type(a).__name__}",
                 mend="give a C-contiguous NumPy array; it is written to",
             )
-        if not a.flags.writeable:
-            raise InputError(
-                f"the array given for output '{name}' is read-only", where=where, mend="give one that may be written to"
-            )
+        check_writeable(name, a, where)
     return out
+
+
+def check_writeable(name: str, a: np.ndarray[Any, Any], where: str) -> None:
+    """Raises InputError for an array of an output that is read-only."""
+    if not a.flags.writeable:
+        raise InputError(
+            f"the array given for output '{name}' is read-only", where=where, mend="give one that may be written to"
+        )
 
 
 def check_output(t: Tensor, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:

@@ -1,15 +1,26 @@
 """How a kernel runs, never what it computes: one immutable record per kernel, printed as one line and read back.
 
 schedule ::= shape {field=value}
-shape    ::= point | split | stream | scan | tile
+shape    ::= point | split | stream | scan | tile | grid | warp | mma
 fields   ::= order=i,j        output indices, outermost loop first
              parallel=i       indices whose loops run on threads (a prefix of order)
              tile=i:4,c:*     block of an output index evaluated at once; * holds the whole axis
-             fold=j:stream:64 how the folds over j run: serial | lanes:n | stream:n | blocks:n
+             fold=j:stream:64 how the folds over j run: serial | warp | lanes:n | stream:n | blocks:n
              stage=B,K        inputs copied into local arrays in the order in which folds read them
              width=8          lanes of a vector
              chunk=64         points of a chunk of a scan
-device   ::= grid=, block=, warp=, stages=, unit=, storage=, accumulate=
+device   ::= grid=i,j         output indices that threads (or warps, where a fold or an index is theirs) share
+             warp=c           output indices that the lanes of a warp stride over
+             consumers=2      warp groups that compute, beside one that copies (mma and what follows)
+             stages=4         tiles in flight of each ring of streamed operands
+             resident=2       tiles in flight of operands that stay for a whole tile of the output; 0: streamed too
+             overlap=1        products of a tile run beside the scalar work of the next one
+             turns=1          two consumers take turns on the matrix unit
+             tickets=1        blocks draw their tiles from a counter, instead of every blocks-th one
+             supertile=16     row tiles (or batches, where rows differ in length) that follow each other
+             reuse=1          outputs leave through the shared memory of the resident operand
+             unit=tf32        products of f32 operands in this type
+             accumulate=f64   type of states
 """
 
 from __future__ import annotations
@@ -18,8 +29,8 @@ from dataclasses import dataclass, fields
 
 from tang_egg.errors import CodegenError
 
-SHAPES = ("point", "split", "stream", "scan", "tile")
-FOLDS = ("serial", "lanes", "stream", "blocks")
+SHAPES = ("point", "split", "stream", "scan", "tile", "grid", "warp", "mma")
+FOLDS = ("serial", "lanes", "stream", "blocks", "warp")
 WHOLE = 0
 """The tile of an index that is held whole."""
 
@@ -29,7 +40,8 @@ class FoldPlan:
     """How folds over one index run.
 
     serial: in order. lanes: `size` partial states, combined as a tree at the end (the split shape). stream: the body is
-    evaluated for tiles of `size` points, each folded into the state. blocks: `size` partial states on threads.
+    evaluated for tiles of `size` points, each folded into the state. blocks: `size` partial states on threads. warp:
+    each lane of a warp folds every 32nd point (elsewhere: in order).
     """
 
     how: str = "serial"
@@ -49,11 +61,16 @@ class Schedule:
     width: int = 8
     chunk: int = 0
     grid: tuple[str, ...] = ()
-    block: tuple[str, ...] = ()
     warp: tuple[str, ...] = ()
-    stages: int = 1
+    consumers: int = 0
+    stages: int = 0
+    resident: int = 0
+    overlap: int = 0
+    turns: int = 0
+    tickets: int = 0
+    supertile: int = 0
+    reuse: int = 0
     unit: str = ""
-    storage: str = ""
     accumulate: str = ""
 
     def tile_of(self, index: str) -> int:
@@ -87,7 +104,7 @@ def _field_text(name: str, value: object) -> str:
     if name == "tile":
         return ",".join(f"{i}:{n or '*'}" for i, n in value)  # type: ignore[attr-defined]
     if name == "fold":
-        return ",".join(f"{i}:{p.how}" + (f":{p.size}" if p.how != "serial" else "") for i, p in value)  # type: ignore[attr-defined]
+        return ",".join(f"{i}:{p.how}" + (f":{p.size}" if p.how not in ("serial", "warp") else "") for i, p in value)  # type: ignore[attr-defined]
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 

@@ -2,54 +2,74 @@
 
 Two sets of inputs: standard normal values, and edge values (zeros, negative zeros, values of size 10, masks with dead
 rows, first and last rows of gathered tables). Symbolic dims are tried at their smallest value, at a prime and beyond a
-tile. Errors are measured against the largest finite value of the reference; where the reference is infinite or NaN the
-kernel must be so too. On failure every kernel is compared in turn, and the first wrong one is named.
+tile. Outputs hold NaN (or another odd pattern) before a run. Errors are measured against the largest finite value of
+the reference; where the reference is infinite or NaN the kernel must be so too. What is too large for the interpreter
+is compared at samples (verify_sample), and every element must have been written. On failure every kernel is compared
+in turn, and the first wrong one is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tang_egg.affine import Affine, Dim
-from tang_egg.errors import BindError, VerificationError
+from tang_egg.errors import VerificationError
 from tang_egg.interpret import interpret
-from tang_egg.ir import Graph, Input, Read, Scalar, Source, Tensor, sources, tensors_of, walk
-from tang_egg.ops import FLOATS, INTEGERS
-from tang_egg.program import Program
+from tang_egg.ir import Graph, Input, Source, Tensor, sources, tensors_of
+from tang_egg.ops import FLOATS
+from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program
+from tang_egg.run_arrays import NUMPY
+from tang_egg.run_cuda import CudaProgram, compile_cuda
 from tang_egg.schedule import Schedule
+from tang_egg.verify_compare import excess, relative_error, told, values_of
+from tang_egg.verify_inputs import dim_choices as dim_choices
+from tang_egg.verify_inputs import sample_inputs as sample_inputs
+from tang_egg.verify_sample import Samples, holds_fill, pick, unwritten, work
 from tang_egg.windows import replace_sources
 
 Array = npt.NDArray[Any]
-TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "f16": 5e-3, "bf16": 4e-2}
-"""Largest |error| / max |reference| by storage type."""
+Runner: TypeAlias = "CompiledProgram | CudaProgram"
 
 NUDGE, NUDGE_OF_DOUBLE, NUDGES = 2.0**-19, 2.0**-47, 8
 """The relative changes that stand for the rounding of sums, and how often they are tried."""
+NUDGE_OF_HALF = {"bf16": 2.0**-9, "f16": 2.0**-12}
+"""Those of tensors that are stored in 16 bits."""
 
-SIZES = (1, 13, 67)
-"""Values tried for a symbolic dim, as far as its facts allow."""
+FULL = 3e9
+"""Values that the interpreter computes for a whole graph, at most; beyond that samples are compared."""
+FILLS = (0xFF, 0x5A)
+"""Bytes that results hold before a run, and before a second one where an element still holds the first."""
 
 
 @dataclass(slots=True)
 class Verification:
-    """Runs made and the largest relative error of each output over all of them."""
+    """Runs made and the largest relative error of each output over all of them.
+
+    `samples`: rows or points that were compared where results are too large to be compared whole. `derived`: whether
+    all was compared with the graph; else some kernels only with what they mean themselves.
+    """
 
     runs: int = 0
     errors: dict[str, float] = field(default_factory=dict)
+    samples: int = 0
+    derived: bool = True
 
     @property
     def worst(self) -> float:
         return max(self.errors.values(), default=0.0)
 
+    def note(self, name: str, error: float) -> None:
+        """Keeps the largest error of an output."""
+        self.errors[name] = max(self.errors.get(name, 0.0), error)
+
 
 def verify(
-    graph: Graph, program: Program, runner: CompiledProgram, schedules: Mapping[str, Schedule] | None = None
+    graph: Graph, program: Program, runner: Runner, schedules: Mapping[str, Schedule] | None = None
 ) -> Verification:
     """Compares the outputs of `runner` with the meaning of `graph`.
 
@@ -57,35 +77,180 @@ def verify(
     """
     found = Verification()
     for dims in dim_choices(graph):
+        whole = work(graph.outputs, dims) <= FULL
         for edge in (False, True):
-            inputs, expected = _tame_inputs(graph, dims, edge)
-            got = runner({k: v.copy() for k, v in inputs.items()}, dims)
-            found.runs += 1
-            for t in graph.outputs:
-                error = relative_error(_values(got[t.name], t.dtype), expected[t.name])
-                found.errors[t.name] = max(found.errors.get(t.name, 0.0), error)
-                if not error <= TOLERANCE.get(t.dtype, 0.0) and not _rounding(graph, t, inputs, dims, got[t.name]):
-                    raise VerificationError(
-                        f"output '{t.name}' is wrong by {error:.3g} of its largest value",
-                        where=_first_wrong(program, schedules, inputs, dims),
-                        mend="report this with the graph; plain schedules (optimize(..., schedule=...)) may avoid it",
-                    )
+            if whole:
+                _check_whole(_Run(graph, program, runner, schedules, dims), edge, found)
+            else:
+                _check_samples(_Run(graph, program, runner, schedules, dims), edge, found)
     return found
 
 
-def _rounding(graph: Graph, t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], got: Array) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is verified, at some sizes."""
+
+    graph: Graph
+    program: Program
+    runner: Runner
+    schedules: Mapping[str, Schedule] | None
+    dims: Mapping[str, int]
+
+    def kind(self, t: Tensor) -> str:
+        """The storage type whose tolerance holds: products may round f32 to tf32 where a schedule says so."""
+        launches = (b.kernel.launch for b in getattr(self.runner, "kernels", ()))
+        rounds = any(m.rounds for launch in launches if launch is not None for m in launch.maps)
+        return "tf32" if rounds and t.dtype == "f32" else t.dtype
+
+    def fail(self, t: Tensor, how: str, where: Callable[[], str]) -> VerificationError:
+        return VerificationError(
+            f"output '{t.name}' is wrong {how}",
+            where=where(),
+            mend="report this with the graph; plain schedules (optimize(..., schedule=...)) may avoid it",
+        )
+
+
+def _run_filled(graph: Graph, runner: Runner, inputs: Mapping[str, Array], dims: Mapping[str, int], byte: int) -> Any:
+    """The results of a run whose outputs hold a byte before; donated inputs hold their values instead."""
+    copies = {k: v.copy() for k, v in inputs.items()}
+    if isinstance(runner, CudaProgram):
+        return runner(copies, dims, fill=byte)
+    out: dict[str, Array] = {}
+    for t in graph.outputs:
+        if not t.into:
+            out[t.name] = np.empty(tuple(n.evaluate(dims) for n in t.shape), NUMPY[t.dtype])
+            out[t.name].reshape(-1).view(np.uint8)[:] = byte
+    return runner(copies, dims, out)
+
+
+def _check_whole(run: _Run, edge: bool, found: Verification) -> None:
+    graph, dims = run.graph, run.dims
+    inputs, expected = _tame_inputs(graph, dims, edge)
+    got = _run_filled(graph, run.runner, inputs, dims, FILLS[0])
+    found.runs += 1
+    for t in graph.outputs:
+        values, exact = values_of(got[t.name], t.dtype), expected[t.name]
+        found.note(t.name, relative_error(values, exact))
+        if excess(values, exact, run.kind(t)) > 1.0 and not _rounding(graph, t, inputs, dims, values, run.kind(t)):
+            raise run.fail(t, told(values, exact, run.kind(t)), lambda: _first_wrong(run, inputs))
+
+
+def _check_samples(run: _Run, edge: bool, found: Verification) -> None:
+    """Compares samples of the outputs; kernel by kernel where an output's sample needs too much of the graph."""
+    graph = run.graph.bind(**run.dims) if run.dims else run.graph
+    inputs: Mapping[str, Array] = sample_inputs(graph, {}, edge=edge)
+    program, kept = run, graph.outputs
+    got = _run_filled(run.graph, run.runner, inputs, run.dims, FILLS[0])
+    chosen = pick(kept, {t.name: values_of(got[t.name], t.dtype) for t in kept})
+    if chosen is None:
+        program = _watched(run)
+        got = _run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
+        found.derived = False
+        kept, inputs = _alone(program.program, got, inputs, run.dims)
+        chosen = pick(kept, {t.name: values_of(got[t.name], t.dtype) for t in kept})
+    if chosen is None:
+        raise VerificationError(
+            f"graph '{graph.name}' is too large to be verified at these sizes",
+            where=f"{work(kept):.1e} values, of which no sample can be taken",
+            mend="optimize it at smaller sizes first, then here with verified=False",
+        )
+    shrunk, arrays, expected = _tame_samples(chosen, inputs)
+    if shrunk is not inputs:
+        inputs = shrunk
+        got = _run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
+    found.runs += 1
+    _check_written(program, kept, inputs, got)
+    for t in kept:
+        _compare_samples(run, t, chosen, arrays, expected, got[t.name], found)
+        found.samples += len(chosen.of(t.name))
+
+
+def _compare_samples(
+    run: _Run, t: Tensor, chosen: Samples, arrays: Mapping[str, Array], expected: Mapping[str, Array],
+    got: Array, found: Verification,
+) -> None:  # fmt: skip
+    kind = run.kind(t)
+    parts = [(u, at, values_of(np.asarray(got[at]), t.dtype), expected[u.name]) for u, at in chosen.of(t.name)]
+    if any(values.shape != exact.shape for _, _, values, exact in parts):
+        raise run.fail(t, "in its shape", lambda: f"an array of shape {list(got.shape)}")
+    values = np.concatenate([v.reshape(-1) for _, _, v, _ in parts])
+    exact = np.concatenate([e.reshape(-1) for _, _, _, e in parts])
+    found.note(t.name, relative_error(values, exact))
+    if excess(values, exact, kind) <= 1.0:
+        return
+    for u, at, v, e in parts:
+        if excess(v, e, kind) > 1.0 and not _rounding(chosen.graph, u, arrays, {}, v, kind):
+            place = ", ".join(":" if isinstance(p, slice) else str(p) for p in at)
+            raise run.fail(t, told(v, e, kind), lambda place=place: f"at [{place}], dims {dict(run.dims)}")  # type: ignore[misc]
+
+
+def _check_written(run: _Run, kept: tuple[Tensor, ...], inputs: Mapping[str, Array], got: Mapping[str, Array]) -> None:
+    """Raises VerificationError when an element holds what was there before, whatever that was."""
+    doubted = [t for t in kept if not t.into and holds_fill(got[t.name], FILLS[0])]
+    if not doubted:
+        return
+    again = _run_filled(run.graph, run.runner, inputs, run.dims, FILLS[1])
+    for t in doubted:
+        count = unwritten(got[t.name], again[t.name], FILLS)
+        if count:
+            raise run.fail(t, f"in {count} elements that were never written", lambda: f"dims {dict(run.dims)}")
+
+
+def _watched(run: _Run) -> _Run:
+    """The same program, with every stored tensor an output."""
+    graph = Graph(run.graph.name, run.graph.inputs, run.program.tensors)
+    program = Program(graph, run.program.kernels)
+    if isinstance(run.runner, CudaProgram):
+        return _Run(graph, program, compile_cuda(program, run.schedules, on=run.runner.driver), run.schedules, run.dims)
+    return _Run(graph, program, compile_program(program, run.schedules), run.schedules, run.dims)
+
+
+def _alone(
+    program: Program, got: Mapping[str, Array], inputs: Mapping[str, Array], dims: Mapping[str, int]
+) -> tuple[tuple[Tensor, ...], dict[str, Array]]:
+    """The stored tensors as functions of what earlier kernels stored, dims bound, and the arrays for that."""
+    bound = Graph(program.graph.name, program.graph.inputs, program.tensors).bind(**dims)
+    held: dict[Source, Source] = {}
+    arrays = dict(inputs)
+    made: list[Tensor] = []
+    for t in bound.outputs:
+        body = replace_sources(t.body, lambda s: held.get(s, s))
+        made.append(Tensor(t.name, t.axes, body, t.dtype, t.into))
+        held[t] = Input(f"@{t.name}", t.shape, t.dtype)
+        arrays[f"@{t.name}"] = values_of(got[t.name], t.dtype)
+    return tuple(made), arrays
+
+
+def _tame_samples(
+    chosen: Samples, inputs: Mapping[str, Array]
+) -> tuple[Mapping[str, Array], dict[str, Array], dict[str, Array]]:
+    """Inputs shrunk until no tensor below the samples leaves its range; their parts; and the reference."""
+    order = tensors_of(chosen.graph.outputs)
+    watched = Graph(chosen.graph.name, chosen.graph.inputs, tuple(order))
+    reals = [t for t in order if t.dtype in _LARGEST]
+    for _ in range(8):
+        arrays = {k: v.astype(np.float64) if v.dtype.kind == "f" else v for k, v in chosen.inputs(inputs).items()}
+        expected = interpret(watched, arrays, {}, checked=False)
+        if all(_largest(expected[t.name]) < _LARGEST[t.dtype] for t in reals) or any("@" in k for k in inputs):
+            break
+        inputs = _shrunk(inputs)
+    return inputs, arrays, expected
+
+
+def _rounding(
+    graph: Graph, t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], values: Array, kind: str
+) -> bool:
     """Whether a wrong value of `t` is no worse than what last bits changed on the way there would do to it.
 
     The exponential of a score of several hundred, a sum that cancels, a quantised value at the border of two steps and
     the larger of two nearly equal scores are like that: no kernel in single precision can agree there.
     """
     rng = np.random.default_rng(1)
-    values, exact = _values(got, t.dtype), interpret(graph, inputs, dims, checked=False)[t.name]
+    exact = interpret(graph, inputs, dims, checked=False)[t.name]
     seen = [_nudged(t, inputs, dims, rng) for _ in range(NUDGES)]
-    if t.dtype not in TOLERANCE:
+    if t.dtype not in FLOATS:
         return bool(np.any([values == s for s in (exact, *seen)], axis=0).all())
-    error = relative_error(values, exact)
-    return error < float("inf") and error <= TOLERANCE[t.dtype] + 4 * max(relative_error(s, exact) for s in seen)
+    return excess(values, exact, kind) <= 1.0 + 4 * max(excess(s, exact, kind) for s in seen) < float("inf")
 
 
 def _nudged(t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], rng: np.random.Generator) -> Array:
@@ -94,10 +259,11 @@ def _nudged(t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], rng
     def nudge(a: Array, dtype: str) -> Array:
         if dtype not in FLOATS:
             return a
-        size = NUDGE_OF_DOUBLE if dtype == "f64" else NUDGE
+        size = NUDGE_OF_DOUBLE if dtype == "f64" else NUDGE_OF_HALF.get(dtype, NUDGE)
         return a.astype(np.float64) * (1 + rng.uniform(-size, size, np.shape(a)))
 
-    held = {k: nudge(a, str(a.dtype).replace("float", "f")) for k, a in inputs.items()}
+    doubles = {s.name for u in tensors_of((t,)) for s in sources(u.body) if isinstance(s, Input) and s.dtype == "f64"}
+    held = {k: nudge(a, "f64" if k in doubles else "f32" if a.dtype.kind == "f" else "") for k, a in inputs.items()}
     stored: dict[Source, Source] = {}
     for u in tensors_of((t,)):
         body = replace_sources(u.body, lambda s: stored.get(s, s))
@@ -125,8 +291,12 @@ def _tame_inputs(graph: Graph, dims: Mapping[str, int], edge: bool) -> tuple[dic
         expected = interpret(watched, inputs, dims, checked=False)
         if all(_largest(expected[t.name]) < _LARGEST[t.dtype] for t in reals):
             break
-        inputs = {k: v * v.dtype.type(0.25) if v.dtype.kind == "f" else v for k, v in inputs.items()}
+        inputs = _shrunk(inputs)
     return inputs, expected
+
+
+def _shrunk(inputs: Mapping[str, Array]) -> dict[str, Array]:
+    return {k: v * v.dtype.type(0.25) if v.dtype.kind == "f" else v for k, v in inputs.items()}
 
 
 def _largest(a: Any) -> float:
@@ -137,124 +307,23 @@ def _largest(a: Any) -> float:
 _LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300}
 
 
-def _values(a: Array, dtype: str) -> Array:
-    """The numbers that a result holds: bf16 comes as its bits, the upper half of those of a single."""
-    return (a.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" and a.dtype == np.uint16 else a
-
-
-def relative_error(got: Any, expected: Any) -> float:
-    """max |got - expected| / max |expected| over finite references; inf where one is not finite and the other is."""
-    a, b = np.asarray(got, np.float64), np.asarray(expected, np.float64)
-    if a.shape != b.shape:
-        return float("inf")
-    if not a.size:
-        return 0.0
-    finite = np.isfinite(b)
-    odd_a, odd_b = a[~finite], b[~finite]
-    if not np.array_equal(odd_a, odd_b, equal_nan=True) or not np.isfinite(a[finite]).all():
-        return float("inf")
-    if not finite.any():
-        return 0.0
-    scale = float(np.max(np.abs(b[finite])))
-    worst = float(np.max(np.abs(a[finite] - b[finite])))
-    return worst / scale if scale > 0.0 else worst
-
-
-def dim_choices(graph: Graph) -> list[dict[str, int]]:
-    """Bindings of the symbolic dims to try: each at the small sizes of SIZES that its facts allow."""
-    dims = graph.dims()
-    if not dims:
-        return [{}]
-    choices = [{d.name: _fit(d, size + n) for n, d in enumerate(dims)} for size in SIZES]
-    return [dict(c) for c in dict.fromkeys(tuple(c.items()) for c in choices)]
-
-
-def _fit(d: Dim, wanted: int) -> int:
-    """The value nearest to `wanted` from above that fits the facts of a dim, or its largest one."""
-    size = max(wanted, d.lo)
-    size += -size % d.multiple
-    if d.hi is not None and size > d.hi:
-        size = d.hi - d.hi % d.multiple
-    try:
-        d.check(size)
-    except BindError:
-        return d.lo
-    return size
-
-
-def sample_inputs(graph: Graph, dims: Mapping[str, int], *, edge: bool, seed: int = 0) -> dict[str, Array]:
-    """Arrays for every input; integers used as coordinates stay inside what they index."""
-    rng = np.random.default_rng(seed + edge)
-    ranges = _coordinate_ranges(graph, dims)
-    return {
-        i.name: _sample(i, tuple(s.evaluate(dims) for s in i.shape), ranges.get(i), rng, edge) for i in graph.inputs
-    }
-
-
-def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random.Generator, edge: bool) -> Any:
-    if i.dtype in FLOATS:
-        values = rng.standard_normal(shape)
-        if edge and values.size:
-            values *= 10.0
-            flat = values.reshape(-1)
-            flat[rng.integers(0, flat.size, max(1, flat.size // 8))] = 0.0
-            flat[0] = -0.0
-        made = values.astype({"f64": np.float64, "f16": np.float16}.get(i.dtype, np.float32))
-        return _on_bf16_grid(made) if i.dtype == "bf16" else made
-    if i.dtype == "bool":
-        live = rng.random(shape) < 0.7
-        if edge and live.ndim and live.shape[0]:
-            live[0] = False
-        return live
-    kind: np.dtype[Any] = np.dtype({"i": "int", "u": "uint"}[i.dtype[0]] + i.dtype[1:])
-    info = np.iinfo(kind)
-    low, high = (0, extent) if extent is not None else (max(info.min, -50), min(info.max, 50) + 1)
-    values_int = rng.integers(low, max(high, low + 1), shape).astype(kind)
-    if edge and values_int.size:
-        values_int.reshape(-1)[:: max(1, values_int.size - 1)] = max(high - 1, low)
-    return np.sort(values_int, axis=-1) if i.sorted else values_int
-
-
-def _on_bf16_grid(a: Any) -> Any:
-    return (np.ascontiguousarray(a).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
-
-
-def _coordinate_ranges(graph: Graph, dims: Mapping[str, int]) -> dict[Input, int]:
-    """For integer inputs inside gathered coordinates: the smallest extent that they index."""
-    found: dict[Input, int] = {}
-    for t in tensors_of(graph.outputs):
-        for s in walk(t.body):
-            if not isinstance(s, Read):
-                continue
-            for c, extent in zip(s.coordinates, s.source.shape, strict=True):
-                if isinstance(c, Affine):
-                    continue
-                assert isinstance(c, Scalar)
-                for x in walk(c, into_tensors=True):
-                    if isinstance(x, Read) and isinstance(x.source, Input) and x.source.dtype in INTEGERS:
-                        size = extent.evaluate(dims)
-                        found[x.source] = min(found.get(x.source, size), size)
-    return found
-
-
-def _first_wrong(
-    program: Program,
-    schedules: Mapping[str, Schedule] | None,
-    inputs: Mapping[str, Array],
-    dims: Mapping[str, int],
-) -> str:
+def _first_wrong(run: _Run, inputs: Mapping[str, Array]) -> str:
     """The first kernel whose stored tensors differ from their own meaning."""
-    watched = Program(Graph(program.graph.name, program.graph.inputs, program.tensors), program.kernels)
-    expected = interpret(watched.graph, inputs, dims, checked=False)
-    got = compile_program(watched, schedules)({k: v.copy() for k, v in inputs.items()}, dims)
-    for plan in program.kernels:
+    watched = _watched(run)
+    expected = interpret(watched.graph, inputs, run.dims, checked=False)
+    got = _run_filled(watched.graph, watched.runner, inputs, run.dims, FILLS[0])
+    for plan in run.program.kernels:
         for t in plan.outputs:
-            values = _values(got[t.name], t.dtype)
-            if not relative_error(values, expected[t.name]) <= TOLERANCE.get(t.dtype, 0.0):
-                same = [u.name for u in program.tensors if u is not t and _alike(values, expected[u.name])]
-                hint = f"; its values are those of '{same[0]}'" if same else ""
-                return f"kernel '{plan.name}', tensor '{t.name}', dims {dict(dims)}{hint}"
-    return f"no single kernel at dims {dict(dims)}: the derivation itself"
+            values = values_of(got[t.name], t.dtype)
+            if excess(values, expected[t.name], run.kind(t)) > 1.0:
+                return _blame(run, plan, t, values, expected)
+    return f"no single kernel at dims {dict(run.dims)}: the derivation itself"
+
+
+def _blame(run: _Run, plan: KernelPlan, t: Tensor, values: Array, expected: Mapping[str, Array]) -> str:
+    same = [u.name for u in run.program.tensors if u is not t and _alike(values, expected[u.name])]
+    hint = f"; its values are those of '{same[0]}'" if same else ""
+    return f"kernel '{plan.name}', tensor '{t.name}', dims {dict(run.dims)}{hint}"
 
 
 def _alike(got: Any, expected: Any) -> bool:

@@ -292,7 +292,7 @@ CASES: dict[str, tuple[int, tuple[str, ...]]] = {
     "limit_unreadable": (2, ("softmax", "--limit-seconds", "soon")),
     "limit_zero": (2, ("softmax", "--limit-seconds", "0")),
     "target_unknown": (2, ("softmax", "--target", "cud")),
-    "target_planned": (3, ("softmax", "--target", "cuda")),
+    "target_planned": (3, ("softmax", "--target", "metal")),
     "output_unwritable": (2, ("small.tang", "--no-run", "--output", "no-such-folder/report")),
 }
 

@@ -59,7 +59,7 @@ def product() -> Compiled:
     ],
 )
 def test_wrong_kernels_do_not(product: Compiled, damage: Callable[[Any], Any]) -> None:
-    def runner(arrays: Mapping[str, Any], dims: Mapping[str, int]) -> dict[str, Any]:
+    def runner(arrays: Mapping[str, Any], dims: Mapping[str, int], out: object) -> dict[str, Any]:
         return {k: damage(v) for k, v in product.runner(arrays, dims).items()}
 
     with pytest.raises(VerificationError, match="output 'm' is wrong by"):
@@ -69,7 +69,7 @@ def test_wrong_kernels_do_not(product: Compiled, damage: Callable[[Any], Any]) -
 def test_a_wrong_decision_is_not_excused_by_rounding() -> None:
     compiled = optimize(te.graph("g", te.tensor("at", P, te.argmax(J, X[P, J]))), verified=False)
 
-    def runner(arrays: Mapping[str, Any], dims: Mapping[str, int]) -> dict[str, Any]:
+    def runner(arrays: Mapping[str, Any], dims: Mapping[str, int], out: object) -> dict[str, Any]:
         found = compiled.runner(arrays, dims)
         found["at"][3] += 1
         return found

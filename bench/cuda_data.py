@@ -1,0 +1,132 @@
+"""Inputs of the CUDA cells, drawn on the device, and what they should give, in float64 and in chunks that fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+import torch.nn.functional as F
+
+from bench.cuda_cells import Cell, live_keys
+from bench.cuda_graphs import CAP, WINDOW
+
+Tensor: TypeAlias = Any
+Tensors: TypeAlias = "dict[str, Tensor]"
+
+ROWS = 2048
+"""Rows of a chunk: 2048 rows of 16384 scores are 256 MiB in float64."""
+EPS = 1e-6
+
+
+def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
+    """The inputs by name: normal values, weights scaled so that a row of results has unit variance."""
+    make = torch.Generator(device=device).manual_seed(seed)
+    kind = torch.float32 if cell.dtype == "tf32" else torch.bfloat16
+    s = cell.shape
+
+    def normal(*shape: int, scale: float = 1.0, shift: float = 0.0) -> Tensor:
+        drawn = torch.randn(*shape, generator=make, device=device, dtype=torch.float32)
+        return drawn.mul_(scale).add_(shift).to(kind)
+
+    if cell.program.startswith("attention"):
+        found = {x: normal(s["b"], s["h"], s["n"], s["d"]) for x in "QKV"}
+        if cell.program == "attention_alibi":
+            found["slope"] = slopes(s["h"], device)
+        if cell.program == "attention_padded":
+            found["live"] = (torch.arange(s["n"], device=device) < live_keys(s["n"])).expand(s["b"], -1).contiguous()
+        return found
+    if cell.suite == "cuda.gemm":
+        return {"A": normal(s["m"], s["k"]), "B": normal(s["k"], s["n"])}
+    if cell.program == "cross_entropy":
+        label = torch.randint(s["v"], (s["n"],), generator=make, device=device, dtype=torch.int32)
+        return {"H": normal(s["n"], s["d"]), "W": normal(s["v"], s["d"], scale=s["d"] ** -0.5), "label": label}
+    m, n, k = s["m"], s["n"], s["k"]
+    scale = k**-0.5
+    if cell.program == "rmsnorm_matmul":
+        return {"X": normal(m, k), "g": normal(k, scale=0.1, shift=1.0), "W": normal(k, n, scale=scale)}
+    if cell.program == "gemm_bias_gelu":
+        return {"X": normal(m, k), "W": normal(k, n, scale=scale), "b": normal(n)}
+    if cell.program == "swiglu":
+        return {"X": normal(m, k), "Wg": normal(n, k, scale=scale), "Wu": normal(n, k, scale=scale)}
+    raise ValueError(f"no inputs are known for {cell.title}")
+
+
+def slopes(heads: int, device: str) -> Tensor:
+    """2^(-8 (h + 1) / heads) for each head h, f32."""
+    return torch.exp2(-8.0 * (torch.arange(heads, device=device, dtype=torch.float32) + 1) / heads)
+
+
+def reference(cell: Cell, x: Tensors) -> Tensor:
+    """The result in float64, of the shape of the graph's output."""
+    if cell.program.startswith("attention"):
+        return _attention(cell.program, x)
+    if cell.suite == "cuda.gemm":
+        b = x["B"].double()
+        return _rows(lambda a: a @ (b.T if cell.program == "matmul_transposed" else b), x["A"])
+    if cell.program == "cross_entropy":
+        return _cross_entropy(x)
+    if cell.program == "rmsnorm_matmul":
+        g, w = x["g"].double(), x["W"].double()
+        return _rows(lambda a: (a * torch.rsqrt((a * a).mean(-1, keepdim=True) + EPS) * g) @ w, x["X"])
+    if cell.program == "gemm_bias_gelu":
+        w, bias = x["W"].double(), x["b"].double()
+        return _rows(lambda a: F.gelu(a @ w + bias), x["X"])
+    if cell.program == "swiglu":
+        gate, up = x["Wg"].double(), x["Wu"].double()
+        return _rows(lambda a: F.silu(a @ gate.T) * (a @ up.T), x["X"])
+    raise ValueError(f"no reference is known for {cell.title}")
+
+
+def _rows(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """`f` of chunks of rows of `x`, in float64, one under the other."""
+    return torch.cat([f(part.double()) for part in x.split(ROWS)])
+
+
+def _cross_entropy(x: Tensors) -> Tensor:
+    w, found = x["W"].double(), []
+    for hidden, label in zip(x["H"].split(ROWS), x["label"].long().split(ROWS), strict=True):
+        logits = hidden.double() @ w.T
+        found.append(torch.logsumexp(logits, -1) - logits.gather(-1, label[:, None])[:, 0])
+    return torch.cat(found)
+
+
+def _attention(program: str, x: Tensors) -> Tensor:
+    b, h, n, d = x["Q"].shape
+    j = torch.arange(n, device=x["Q"].device)
+    out = torch.empty(b, h, n, x["V"].shape[-1], dtype=torch.float64, device=x["Q"].device)
+    for batch in range(b):
+        for head in range(h):
+            k, v = x["K"][batch, head].double(), x["V"][batch, head].double()
+            for first in range(0, n, ROWS):
+                i = j[first : first + ROWS, None]
+                score = x["Q"][batch, head, first : first + ROWS].double() @ k.T / math.sqrt(d)
+                if "soft_cap" in program:
+                    score = CAP * torch.tanh(score / CAP)
+                if "alibi" in program:
+                    score += x["slope"][head].double() * (j - i)
+                if program in ("attention_causal", "attention_soft_cap_causal", "attention_window"):
+                    score.masked_fill_(j > i, -math.inf)
+                if program == "attention_window":
+                    score.masked_fill_(j <= i - WINDOW, -math.inf)
+                if program == "attention_padded":
+                    score.masked_fill_(~x["live"][batch], -math.inf)
+                out[batch, head, first : first + ROWS] = torch.softmax(score, -1) @ v
+    return out
+
+
+def error(found: Tensor, wanted: Tensor) -> float:
+    """‖found − wanted‖ / ‖wanted‖ in float64; NaN where `found` has an element that is not finite."""
+    if found.shape != wanted.shape:
+        raise ValueError(f"a result of shape {tuple(found.shape)} where {tuple(wanted.shape)} is expected")
+    difference, size = 0.0, 0.0
+    for a, b in zip(found.reshape(-1).split(1 << 26), wanted.reshape(-1).split(1 << 26), strict=True):
+        difference += float((a.double() - b).square().sum())
+        size += float(b.square().sum())
+    return math.sqrt(difference / size)
+
+
+def unwritten(found: Tensor) -> int:
+    """How many elements are not finite: with outputs set to NaN before a call, those that it did not write."""
+    return int(found.numel() - torch.isfinite(found).sum())

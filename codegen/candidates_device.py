@@ -1,0 +1,136 @@
+"""Schedules for a chip with matrix units, the best guess first, from the structure of a kernel's comprehension alone.
+
+Where a kernel is a stream of products (mma_plan), the tile follows from what a thread can hold: for each column of the
+scores half a register and a quarter for their packed form, for each column of the state half a register. Everything
+else runs on grids of threads (candidates_grid).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from tang_egg.codegen.candidates_grid import grid_schedules
+from tang_egg.codegen.device import SHARED_LIMIT
+from tang_egg.codegen.lower_mma import lower_mma
+from tang_egg.codegen.mma_domain import live
+from tang_egg.codegen.mma_memory import LONGEST, rounded
+from tang_egg.codegen.mma_plan import Plan, Refused, plan
+from tang_egg.ir import Tensor
+from tang_egg.schedule import FoldPlan, Schedule
+
+UNITS = 132
+"""Multiprocessors that tiles are spread over."""
+SPARE = 32
+"""Registers of a thread that hold neither scores nor state."""
+BUDGET = {2: 232, 3: 160}
+"""Registers of a consumer's thread, by the number of consumers."""
+COLUMNS = (256, 192, 128, 64)
+
+
+def device_schedules(outputs: tuple[Tensor, ...], precise: bool = True) -> tuple[Schedule, ...]:
+    """Legal schedules without repeats, the best guess first, plain ones last.
+
+    `precise`: f32 operands are multiplied as f32, not rounded to tf32.
+    """
+    plain = grid_schedules(outputs)
+    try:
+        found = _fitting(outputs, plan(outputs), precise)
+    except Refused:
+        return plain
+    return (*dict.fromkeys(found), *plain)
+
+
+def _fitting(outputs: tuple[Tensor, ...], p: Plan, precise: bool) -> list[Schedule]:
+    if p.dtype == "f32" and precise:
+        raise Refused("f32 operands")
+    unit = "tf32" if p.dtype == "f32" else ""
+    wanted = _attending(p) if p.contractions and p.matrices else _scoring(p) if p.contractions else _multiplying(p)
+    legal: list[Schedule] = []
+    for s in wanted:
+        fitted = _deepest(outputs, replace(s, unit=unit))
+        if fitted is not None:
+            legal.append(fitted)
+    return legal
+
+
+def _deepest(outputs: tuple[Tensor, ...], s: Schedule) -> Schedule | None:
+    """The schedule with as many stages as shared memory has room for, up to those it asks for."""
+    for stages in range(s.stages, 1, -1):
+        deep = replace(s, stages=stages)
+        try:
+            kernel = lower_mma("try", outputs, deep)
+        except Refused:
+            return None
+        assert kernel.launch is not None
+        if kernel.launch.shared_bytes <= SHARED_LIMIT:
+            return deep
+    return None
+
+
+def _named(p: Plan, rows: int, stream: int, columns: int | None, **fields: Any) -> Schedule:
+    tile = [(p.row.name, rows)]
+    if p.column is not None and columns is not None:
+        tile.append((p.column.name, columns))
+    fold = ((p.stream.name, FoldPlan("stream", stream)),)
+    return Schedule("mma", tile=tuple(tile), fold=fold, consumers=rows // 64, supertile=16, **fields)
+
+
+def _attending(p: Plan) -> list[Schedule]:
+    """Products inside and outside of the state: the widest tile of the stream that registers allow."""
+    assert p.column is not None
+    columns = rounded(p.column.size.value or LONGEST, p.width) * len(p.matrices)
+    inner = max(rounded(c.index.size.value or LONGEST + 1, p.width) for c in p.contractions)
+    found: list[Schedule] = []
+    for consumers in (3, 2):
+        room = BUDGET[consumers] - SPARE - columns // 2
+        most = room * 4 // (2 * len(p.contractions) + 1) // 16 * 16
+        rows = 64 * consumers
+        for stream in dict.fromkeys(min(most, n) for n in (128, 176, 96, 80, 64)):
+            if stream < 32 or (consumers == 3 and (columns > 64 or stream < 128)):
+                continue
+            for resident in (2, 1):
+                base = _named(p, rows, stream, 0, stages=2, resident=resident, overlap=1, tickets=1)
+                found += [replace(base, reuse=1), base]
+                if consumers == 2:
+                    found.append(replace(base, reuse=1, turns=1))
+    found.sort(key=lambda s: _effort(p, s))
+    if inner > LONGEST:
+        found = [replace(s, resident=0, overlap=0, tickets=0, reuse=0, stages=4) for s in found]
+    return found
+
+
+def _effort(p: Plan, s: Schedule) -> float:
+    """A guess of the time per row: points visited, and what each tile of them costs beside its products.
+
+    Rounded, so that schedules of about the same effort stay in the order of preference.
+    """
+    stream = s.fold_of(p.stream.name).size
+    visited = live(p.group.where, p.stream, p.row, stream, 64 * s.consumers).visited()
+    return round(4.0 * math.log2(max(visited, 1.0) * (1.0 + 24.0 / stream)))
+
+
+def _scoring(p: Plan) -> list[Schedule]:
+    """Products that are folded along their columns at once: nothing but row parts stays."""
+    inner = max(rounded(c.index.size.value or LONGEST + 1, p.width) for c in p.contractions)
+    resident = 2 if inner <= LONGEST else 0
+    most = 256 // len(p.contractions)
+    sizes = [n for n in (256, 192, 128) if n <= most]
+    return [_named(p, 128, n, None, stages=6, resident=resident, tickets=min(resident, 1)) for n in sizes]
+
+
+def _multiplying(p: Plan) -> list[Schedule]:
+    """Plain and staged products: the tile of columns with the fewest idle units in its last wave, then the widest."""
+    assert p.column is not None
+    widths = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    stream = p.width
+
+    def waves(columns: int) -> float:
+        tiles = -(-(p.row.size.value or 4096) // 128) * -(-(p.column.size.value or 4096) // columns)  # type: ignore[union-attr]
+        for i in p.batch:
+            tiles *= i.size.value or 1
+        return -(-tiles // UNITS) * (columns + 32)
+
+    ordered = sorted(widths, key=lambda n: (waves(n), -n))
+    return [_named(p, 128, stream, n, stages=8) for n in ordered]

@@ -1,0 +1,176 @@
+"""Schedules worth trying for a kernel on a grid of threads or warps, the best guess first, the plain one last.
+
+Which output axes the grid has follows from work: an axis for which the most costly fold would be repeated is left to
+the inside of a thread or warp. It is held whole where a fold has it in only a part of its state, so that the other
+parts, and the folds below them, run once. Warps share a fold where threads side by side would read far apart, but
+lanes along the fold read side by side. An operand that lacks an axis is reused along it: that makes a register tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from tang_egg.affine import Affine, Index
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Tensor, free, walk
+from tang_egg.schedule import FoldPlan, Schedule
+
+HELD = 128
+"""Longest output axis that a thread holds whole."""
+UNKNOWN = 256
+"""What a symbolic size is taken for."""
+LONG = 32
+"""Points from which on the lanes of a warp can share a fold."""
+MANY = 1 << 16
+"""Threads that keep a chip busy: a register tile must leave as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """A fold and its points for each point of the output; `outer` where it stands in no other fold."""
+
+    fold: Reduce
+    work: int
+    outer: bool
+
+    def needs(self, k: int) -> frozenset[Index]:
+        f = self.fold
+        return free(Reduce(f.monoid, f.indices, f.where, f.body, k))
+
+    @property
+    def parts(self) -> list[frozenset[Index]]:
+        return [self.needs(k) for k in range(len(self.fold.body))]
+
+    @property
+    def all(self) -> frozenset[Index]:
+        return frozenset().union(*self.parts)
+
+    def reads(self) -> list[Read]:
+        return [x for b in self.fold.body for x in walk(b) if isinstance(x, Read) and free(x) & set(self.fold.indices)]
+
+
+def grid_schedules(outputs: tuple[Tensor, ...]) -> tuple[Schedule, ...]:
+    """Legal schedules without repeats."""
+    nodes = [s for t in outputs for s in walk(t.body)]
+    scanned = {s.index for s in nodes if isinstance(s, Scan)}
+    common = [i for i in outputs[0].axes if all(i in t.axes for t in outputs) and i not in scanned]
+    plain = Schedule("point", grid=tuple(i.name for i in common))
+    if any(i.size.value == 0 for t in outputs for i in t.axes):
+        return (plain,)  # nothing is stored, and elements that do not exist cannot be told apart
+    folds = _folds(outputs)
+    inside = [i for i in common if _repeats(i, folds)]
+    held = [i for i in inside if _partly(i, folds) and 1 < (i.size.value or 0) <= HELD]
+    grid = [i for i in common if i not in inside]
+    threads = Schedule("point", grid=tuple(i.name for i in grid), tile=tuple((i.name, 0) for i in held))
+    tiled = [] if held else [replace(threads, shape="tile", tile=t) for t in _tiles(grid, folds)]
+    warps = _warps(outputs, threads, folds, {*grid, *held, *scanned})
+    found = [threads, *warps]
+    if warps and not tiled and _apart(grid, inside, folds):
+        found = [*warps, threads]
+    return tuple(dict.fromkeys([*tiled, *found, plain]))
+
+
+def _folds(outputs: tuple[Tensor, ...]) -> list[_Fold]:
+    """All folds, one for each group of components, those inside others with the points of these."""
+    found: dict[Reduce, _Fold] = {}
+
+    def visit(roots: list[Scalar], points: int, outer: bool) -> None:
+        stack, seen = list(roots), set[Scalar]()
+        while stack:
+            s = stack.pop()
+            if s in seen:
+                continue
+            seen.add(s)
+            if isinstance(s, Reduce):
+                group = Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)
+                work = points * prod(_size(i) for i in s.indices)
+                if group not in found or found[group].work < work:
+                    found[group] = _Fold(group, work, outer or (group in found and found[group].outer))
+                    visit([*s.where.data, *s.body], work, False)
+                continue
+            if isinstance(s, Scan):
+                visit(list(s.body), points, outer)
+            elif isinstance(s, Apply):
+                stack.extend(s.args)
+            elif isinstance(s, Read):
+                stack.extend(c for c in s.coordinates if isinstance(c, Scalar))
+
+    visit([t.body for t in outputs], 1, True)
+    return list(found.values())
+
+
+def _size(i: Index) -> int:
+    return UNKNOWN if i.size.value is None else i.size.value
+
+
+def _repeats(i: Index, folds: list[_Fold]) -> bool:
+    """Whether points of an output axis would repeat most of the work, since the largest fold lacks the axis."""
+    lacking = max((f.work for f in folds if i not in f.all), default=0)
+    needing = max((f.work for f in folds if i in f.all), default=0)
+    partly = max((f.work for f in folds if _partly(i, [f])), default=0)
+    return lacking > max(needing, 1) or (partly > 1 and partly >= needing)
+
+
+def _partly(i: Index, folds: list[_Fold]) -> bool:
+    """Whether only some components of a fold, or not the folds inside it, need an axis."""
+    return any(i in f.all and (any(i not in p for p in f.parts) or _lacked_inside(i, f)) for f in folds)
+
+
+def _lacked_inside(i: Index, f: _Fold) -> bool:
+    inner = [s for b in f.fold.body for s in walk(b) if isinstance(s, Reduce) and free(s) & set(f.fold.indices)]
+    return any(i not in free(s) for s in inner)
+
+
+def _contiguous(r: Read, index: Index) -> bool:
+    last = r.coordinates[-1] if r.coordinates else None
+    return isinstance(last, Affine) and last.coefficient(index).value == 1
+
+
+def _apart(grid: list[Index], inside: list[Index], folds: list[_Fold]) -> bool:
+    """Whether lanes along the folds read closer together than threads along the grid's last axis."""
+    near = far = 0
+    for f in folds:
+        if not f.outer or prod(_size(i) for i in f.fold.indices) < LONG:
+            continue
+        for r in f.reads():
+            near += any(_contiguous(r, i) for i in f.fold.indices)
+            far += bool(grid) and _contiguous(r, grid[-1])
+    return near > far or (near >= far and bool(inside)) or (not grid and bool(folds))
+
+
+def _warps(
+    outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], bound: set[Index]
+) -> list[Schedule]:  # fmt: skip
+    """The schedule by warps: each long fold over the index along which most of its reads are contiguous."""
+    plans: dict[str, FoldPlan] = {}
+    for f in folds:
+        if f.fold.monoid.commutative and prod(_size(i) for i in f.fold.indices) >= LONG:
+            score = {i: sum(_contiguous(r, i) for r in f.reads()) for i in f.fold.indices}
+            best = max(f.fold.indices, key=lambda i: (min(_size(i), LONG), score[i], _size(i)))
+            plans[best.name] = FoldPlan("warp")
+    if not plans:
+        return []
+    last = [next((i for i in reversed(t.axes) if i not in bound), None) for t in outputs]
+    lanes = tuple(dict.fromkeys(i.name for i in last if i is not None))
+    return [replace(threads, shape="split", warp=lanes, fold=tuple(plans.items()))]
+
+
+def _tiles(grid: list[Index], folds: list[_Fold]) -> list[tuple[tuple[str, int], ...]]:
+    """Register tiles over two axes of the grid, each missing from an operand of the largest fold, the best first."""
+    outer = [f for f in folds if f.outer]
+    if not outer or any(i.size.value is None for i in grid):
+        return []
+    main = max(outer, key=lambda f: f.work)
+    reads = main.reads()
+    lacked = [i for i in grid if i in main.all and any(i not in free(r) for r in reads)]
+    if len(lacked) < 2 or main.work < LONG:
+        return []
+    row, column = lacked[-2], lacked[-1]
+    points = prod(_size(i) for i in grid)
+    found: list[tuple[tuple[str, int], ...]] = []
+    for a, b in ((8, 4), (8, 1), (4, 1), (2, 1)):
+        if points >= MANY * a * b and _size(row) >= a and _size(column) >= b:
+            found.append(((row.name, a),) + (((column.name, b),) if b > 1 else ()))
+    if not found and _size(row) >= 4:
+        found.append(((row.name, 4),))
+    return found

@@ -1,0 +1,244 @@
+"""Kernels for a grid of threads, or of warps, from the block evaluation of `lower`: what one thread runs.
+
+    threads    for point in 0 ... product of the grid's axes, a share of them per thread (a loop of kind "grid"):
+                   i, j := point div, mod            the last axis fastest: neighbours touch neighbouring elements
+                   other axes in plain loops; folds in order, their state in arrays of the thread
+
+    warps      row := the number of this warp; if row < product of the grid's axes:
+                   i, j := row div, mod
+                   fold     for k from lane by 32: state := combine(state, lift)
+                            for m in 16, 8, 4, 2, 1: state := combine(the lower lane's state, the upper one's)
+                   store    for c from lane by 32: output[i, j, c], or one lane alone
+
+A fold is spread over lanes where they agree on all else: outside loops in which lanes differ. All lanes then hold one
+and the same state, bit for bit, so that what follows is computed once for all and branches of a warp stay together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from tang_egg.affine import Affine, Dim, Index, affine
+from tang_egg.codegen.device import BUILT_IN, GROUP, Launch
+from tang_egg.codegen.kernel import (
+    Call,
+    Expr,
+    Form,
+    Kernel,
+    Let,
+    Literal,
+    Loop,
+    Select,
+    Stmt,
+    Var,
+    number,
+    variable,
+)
+from tang_egg.codegen.lower import Lowering
+from tang_egg.codegen.lower_scope import Axis, Scope
+from tang_egg.codegen.lower_state import Slot, State
+from tang_egg.errors import CodegenError
+from tang_egg.ir import Reduce, Scalar, Scan, Tensor, walk
+from tang_egg.schedule import Schedule
+
+THREADS = 256
+"""Threads of a block."""
+WARP = 32
+"""Lanes of a warp."""
+POINTS = 4
+"""Points of the grid for each thread, so that several loads are under way at once."""
+FULL = 1 << 17
+"""Points from which on a thread takes several."""
+
+
+def lower_grid(name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> Kernel:
+    """The kernel that writes `outputs`, with its launch. Raises CodegenError for a state of symbolic size."""
+    return _Grid(name, outputs, schedule).run()
+
+
+class _Grid(Lowering):
+    """One kernel under construction. `apart`: scopes in which the lanes of a warp may differ."""
+
+    reserved = BUILT_IN
+
+    def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
+        super().__init__(name, outputs, schedule)
+        if clash := sorted(set(self.dims) & set(BUILT_IN)):
+            raise CodegenError(
+                f"a dimension is called '{clash[0]}', which is a variable of every thread",
+                where=f"kernel '{name}'",
+                mend="give the dimension another name",
+            )
+        self.by_warp = bool(schedule.warp) or any(plan.how == "warp" for _, plan in schedule.fold)
+        self.lane = self.name("lane") if self.by_warp else ""
+        self.apart: set[Scope] = set()
+        self.spread: set[tuple[Reduce, Index]] = set()
+
+    def run(self) -> Kernel:
+        common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
+        order = [i for i in common if i not in self.scanned] + [i for i in common if i in self.scanned]
+        whole = [i for i in order if self._held_whole(i)]
+        grid = [i for i in order if i.name in self.schedule.grid and i not in whole and i not in self.scanned]
+        rest = [i for i in order if i not in whole and i not in grid]
+        count = affine(1)
+        for i in grid:
+            count = count * self._steps_of(i)[0]
+        with self.inside(*(Axis(i, affine(0), i.size.value or 1) for i in whole)):
+            share = (self._warps if self.by_warp else self._threads)(grid, rest, count)
+        tiles: Expr = Form(count) if share == 1 else Call("idiv", (Form(count + (share - 1)), number(share)), "i64")
+        if count.value is not None:
+            tiles = number(max(1, -(-count.value // share)))
+        else:
+            tiles = Call("max", (tiles, number(1)), "i64")
+        return self.finished(Launch(THREADS, tiles))
+
+    # -- who computes what
+
+    def _threads(self, grid: list[Index], rest: list[Index], count: Affine) -> int:
+        """A loop over all points, shared by all threads; gives the points per block."""
+        point = self.name("point")
+        body: list[Stmt] = []
+        with self.inside(out=body), self.inside(*self._axes(grid, point)):
+            self._grid(rest)
+        self.scope.out.append(Loop(point, number(0), Form(count), 1, "grid", tuple(body)))
+        return THREADS * (1 if count.value is not None and count.value < FULL else POINTS)
+
+    def _warps(self, grid: list[Index], rest: list[Index], count: Affine) -> int:
+        """One row for each warp; gives the rows per block."""
+        warp, row = self.name("warp"), self.name("row")
+        thread, rows = Var("thread", "i64"), THREADS // WARP
+        self.scope.out.append(Let(self.lane, Call("umod", (thread, number(WARP)), "i64")))
+        self.scope.out.append(Let(warp, Call("udiv", (thread, number(WARP)), "i64")))
+        place = variable("block") * rows + variable("group") * (GROUP // WARP) + variable(warp)
+        self.scope.out.append(Let(row, Form(place)))
+        with self.branch(Call("lt", (Var(row, "i64"), Form(count)), "bool")), self.inside(*self._axes(grid, row)):
+            self._grid(rest)
+        return rows
+
+    def _steps_of(self, i: Index) -> tuple[Affine, int]:
+        """How many points or tiles an axis of the grid has, and the tile."""
+        tile, extent = self.schedule.tile_of(i.name), i.size.value
+        if extent is None or tile < 2 or extent < tile or (extent % tile and any(t.into for t in self.outputs)):
+            return i.size, 1
+        return affine(-(-extent // tile)), tile
+
+    def _axes(self, grid: list[Index], point: str) -> list[Axis]:
+        """The axes of a grid, found from the number of a point by division, the last one fastest.
+
+        The last tile of an axis is moved back to end with it: what it shares with another is computed twice.
+        """
+        axes: list[Axis] = []
+        stride = affine(1)
+        for n, i in reversed(list(enumerate(grid))):
+            steps, tile = self._steps_of(i)
+            value: Expr = Var(point, "i64")
+            if stride.value != 1:
+                value = Call("udiv", (value, Form(stride)), "i64")
+            if n:
+                value = Call("umod", (value, Form(steps)), "i64")
+            if steps.value == 1:
+                value = number(0)
+            if tile > 1:
+                value = Call("mul", (value, number(tile)), "i64")
+                if i.size.value is not None and i.size.value % tile:
+                    value = Call("min", (value, Form(i.size - tile)), "i64")
+            name = self.name(i.name)
+            self.scope.out.append(Let(name, value))
+            axes.insert(0, Axis(i, variable(name), tile))
+            stride = stride * steps
+        return axes
+
+    # -- lanes
+
+    @property
+    def alike(self) -> bool:
+        """Whether all lanes of a warp are at the same point here."""
+        return self.by_warp and not any(s in self.apart for s in self.scope.chain())
+
+    @contextmanager
+    def strided(self, index: Index, low: Expr, stop: Expr) -> Iterator[None]:
+        """A loop over every 32nd point, from this lane's on."""
+        first = variable(low.name) if isinstance(low, Var) else low.form if isinstance(low, Form) else None
+        assert first is not None, "the bounds of folds are named"
+        with self.loop(index, Form(first + Dim(self.lane)), stop, WARP):
+            self.apart.add(self.scope)
+            yield
+
+    def tiles(self, i: Index, kind: str, inner: Callable[[], None]) -> None:
+        if self.alike and i.name in self.schedule.warp and i not in self.scanned:
+            with self.strided(i, number(0), Form(i.size)):
+                inner()
+            return
+        super().tiles(i, kind, inner)
+
+    @contextmanager
+    def once(self, blocks: Sequence[Axis]) -> Iterator[None]:
+        """One lane stores what all of them know; of a block, each lane stores every 32nd element."""
+        if not self.alike:
+            yield
+            return
+        turn: Expr = number(0)
+        if blocks:
+            last = self.axis(blocks[-1].index)
+            turn = Call("umod", (Form(last.start - blocks[-1].start), number(WARP)), "i64")
+        with self.branch(Call("eq", (Var(self.lane, "i64"), turn), "bool")):
+            self.apart.add(self.scope)
+            yield
+
+    def _loops(self, group: Reduce, state: State, indices: list[Index], conditions: list[Scalar]) -> None:
+        index = self._spread_index(group, conditions) if len(indices) == len(group.indices) else None
+        if index is None:
+            super()._loops(group, state, indices, conditions)
+            return
+        key = group, index
+        self.spread.add(key)
+        super()._loops(group, state, indices, conditions)
+        self.spread.discard(key)
+        self._exchange(group, state)
+
+    def _spread_index(self, group: Reduce, conditions: list[Scalar]) -> Index | None:
+        """The index of a fold that lanes can share: points in any order, none of them carried along by a scan."""
+        if not self.alike or not group.monoid.commutative:
+            return None
+        below = (x for b in (*group.body, *conditions) for x in walk(b))
+        carried = {x.index for x in below if isinstance(x, Scan)}
+        for i in group.indices:
+            if self.schedule.fold_of(i.name).how == "warp" and self.bound(i) is None and i not in carried:
+                return i
+        return None
+
+    @contextmanager
+    def points_of(self, group: Reduce, index: Index, low: Expr, stop: Expr) -> Iterator[None]:
+        with ExitStack() as stack:
+            if (group, index) in self.spread:
+                stack.enter_context(self.strided(index, low, stop))
+            else:
+                stack.enter_context(super().points_of(group, index, low, stop))
+            yield
+
+    def _exchange(self, group: Reduce, state: State) -> None:
+        """Combines the lanes' states in pairs; of each pair both compute the same, the lower lane's state first."""
+        mask = WARP // 2
+        while mask:
+            place = Call("umod", (Var(self.lane, "i64"), number(2 * mask)), "i64")
+            lower = self.keep(Call("lt", (place, number(mask)), "bool"))
+            upper: dict[int, Scalar | Slot] = {}
+            for k, slot in state.items():
+                held = self.slot(f"{slot.local.buffer.name}_upper", slot.local.buffer.type, slot.axes, False)
+                with self.inside(), self.points(slot.axes):
+                    mine = self.keep(self.evaluate(slot.read))
+                    other = self.keep(_exchanged(mine, mask))
+                    self.store(slot, Select(lower, mine, other, mine.type))
+                    self.store(held, Select(lower, other, mine, mine.type))
+                upper[k] = held
+            self.take_up(group, state, upper)
+            mask //= 2
+
+
+def _exchanged(value: Expr, mask: int) -> Expr:
+    """The value that the lane at `lane xor mask` holds; small types travel as 32 bits."""
+    wide = value.type if value.type in ("i32", "u32", "i64", "u64", "f32", "f64") else "i32"
+    sent = value if value.type == wide else Call("cast", (value,), wide)
+    got = Call("shuffle_xor", (sent, Literal(mask, "i32")), wide)
+    return got if value.type == wide else Call("cast", (got,), value.type)

@@ -1,0 +1,50 @@
+"""The shape mma: a stream of products on matrix units, with its state in registers (see mma_plan for what fits).
+
+    producer   one thread copies operands: per tile of rows the resident ones, per tile of the stream the others
+    consumers  warp groups of 64 rows each: products, updates of the state, and at the end the outputs
+
+The parts: mma_plan (what fits), mma_memory (tiles and rings), mma_domain (live tiles), mma_cells and mma_tile (scalars
+at fragments), mma_state (the state and its update), mma_frame (tiles in order), mma_producer, mma_products,
+mma_consumer, mma_outputs (the roles).
+"""
+
+from __future__ import annotations
+
+from tang_egg.codegen.device import Launch, Role, Roles
+from tang_egg.codegen.kernel import Kernel
+from tang_egg.codegen.lower import kernel_note, symbolic_dims
+from tang_egg.codegen.mma_consumer import Consumer
+from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.codegen.mma_producer import Producer
+from tang_egg.ir import Tensor
+from tang_egg.schedule import Schedule
+
+REGISTERS = {1: (0, 0), 2: (40, 232), 3: (32, 160)}
+"""Registers of a producer's and a consumer's thread, by the number of consumers."""
+
+
+def lower_mma(name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> Kernel:
+    """The kernel for a plan and a schedule of shape mma. Raises Refused where either does not fit the chip."""
+    return _Kernel(name, plan(outputs), schedule).run()
+
+
+class _Kernel(Producer, Consumer):
+    """One kernel under construction."""
+
+    def run(self) -> Kernel:
+        groups = self.g.groups
+        tiles = self.tiles()
+        if groups not in REGISTERS:
+            raise Refused(f"{groups} consumers")
+        few, many = REGISTERS[groups]
+        producer, consumer = self.producer(), self.consumer()
+        roles = Roles((Role("producer", 1, few, producer, single=True), Role("consumer", groups, many, consumer)))
+        shared = (self.drawn,) if self.tickets else ()
+        launch = Launch(
+            128 * (groups + 1), tiles, True, tuple(self.stages), tuple(self.signals), tuple(self.maps), shared,
+            2 if self.tickets else 0,
+        )  # fmt: skip
+        dims = symbolic_dims(self.plan.outputs)
+        buffers = (*self.buffers.values(), *self.written.values())
+        note = kernel_note(self.plan.outputs, self.schedule)
+        return Kernel(self.name, buffers, dims, (roles,), (), note, launch)

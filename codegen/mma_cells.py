@@ -1,0 +1,401 @@
+"""Scalars at the elements of fragments: what one thread computes for the rows and columns that it holds.
+
+A thread holds two rows of its warp group's 64 (h = 0, 1) and, for each eight columns j, two columns (e = 0, 1).
+Values are of four levels: the same for the whole tile, one per row, one per column, one per cell. Each is computed
+once, at its own level: row values before the nest over columns, column values once for both rows.
+
+Exponentials of sums are powers of two of linear forms: exp(a·x + r) = exp2(x·(a·log2 e) + r·log2 e), one multiply-add
+for each cell; the row part r keeps its own differences exact, since it is added up before it is scaled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tang_egg.affine import Affine, AffineLike, Atom, Index, affine
+from tang_egg.codegen.kernel import (
+    Buffer,
+    Call,
+    Expr,
+    Form,
+    Literal,
+    Load,
+    Select,
+    Stmt,
+    number,
+)
+from tang_egg.codegen.lower_scope import never_below_zero
+from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.writer import Writer
+from tang_egg.ir import (
+    Apply,
+    Const,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    Source,
+    StateRef,
+    Statistic,
+    Test,
+    children,
+    type_of,
+)
+from tang_egg.ops import FLOATS
+
+LOG2E, LN2 = math.log2(math.e), math.log(2.0)
+TILE, ROW, COLUMN, CELL = 0, 1, 2, 3
+"""Levels: a bit for rows, a bit for columns."""
+SPELLED = frozenset(
+    "add mul neg max min recip sqrt sin exp log tanh erf floor atan2 select lt le eq and or not idiv imod bitand bitor "
+    "bitxor shl shr".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An element of a fragment: row half `h`, and column 8·`j` + `e` from the thread's first one."""
+
+    h: int = 0
+    e: int = 0
+    j: Affine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that is held already: its level, and its expression at a place."""
+
+    level: int
+    at: Callable[[Place], Expr]
+
+
+class Cells:
+    """Evaluates scalars at the places of one fragment; see the module text.
+
+    `fixed`: forms of the indices that are the same for the whole tile. `rows`: the row index at h = 0, 1.
+    `sizes`: tile sides, to tell where a coordinate may run past its axis.
+    """
+
+    def __init__(
+        self,
+        w: Writer,
+        buffers: dict[Source, Buffer],
+        fixed: dict[Index, Affine],
+        row: Index,
+        rows: tuple[Affine, Affine],
+    ) -> None:
+        self.w, self.buffers = w, buffers
+        self._fixed: dict[Atom, AffineLike] = dict(fixed.items())
+        self.row, self.rows = row, rows
+        self.column: Index | None = None
+        self.first: Affine = affine(0)
+        self.known: dict[Scalar, Value] = {}
+        self.ragged: dict[Index, bool] = {}
+        self.settled: list[tuple[Scalar, dict[Scalar, float], float]] = []
+        self._held: dict[object, Expr] = {}
+        self._outer: list[Stmt] | None = None
+        self._middle: list[Stmt] | None = None
+
+    # -- nests
+
+    @contextmanager
+    def over(self, column: Index, first: Affine) -> Iterator[None]:
+        """Columns run along `column`; the thread's first one is `first`."""
+        held = (self.column, self.first, dict(self._held))
+        self.column, self.first = column, first
+        try:
+            yield
+        finally:
+            self.column, self.first, self._held = held
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is computed inside is forgotten afterwards (it stands in a block that may not run)."""
+        held, known, settled = dict(self._held), dict(self.known), list(self.settled)
+        try:
+            yield
+        finally:
+            self._held, self.known, self.settled = held, known, settled
+
+    def columns(self, count: int, body: Callable[[Affine], None]) -> None:
+        """A nest over `count` columns of this warp group, eight at a time; `body` writes one step."""
+        outer = self.w.out
+        with self.scope(), self.w.loop("j", number(0), number(count // 8), "unrolled") as j:
+            held = self._outer, self._middle
+            self._outer, self._middle = outer, self.w.out
+            body(j)
+            self._outer, self._middle = held
+
+    def cells(self, count: int, body: Callable[[Place], None]) -> None:
+        """The same for each cell in turn."""
+
+        def step(j: Affine) -> None:
+            for h in (0, 1):
+                for e in (0, 1):
+                    body(Place(h, e, j))
+
+        self.columns(count, step)
+
+    # -- levels
+
+    def level(self, s: Scalar) -> int:
+        """Whether a scalar changes with the row, with the column, or both."""
+        found, seen = TILE, set[Scalar]()
+        stack = [s]
+        while stack:
+            x = stack.pop()
+            if x in seen:
+                continue
+            seen.add(x)
+            if x in self.known:
+                found |= self.known[x].level
+                continue
+            if isinstance(x, (Reduce, StateRef, Statistic)):
+                raise Refused("a fold or a state where none can be computed")
+            forms: list[Affine] = []
+            if isinstance(x, Position):
+                forms = [x.form]
+            elif isinstance(x, Test):
+                forms = [x.condition.form]
+            elif isinstance(x, Read):
+                forms = [c for c in x.coordinates if isinstance(c, Affine)]
+            for f in forms:
+                found |= self._level_of(f)
+            stack.extend(children(x))
+        return found
+
+    def _level_of(self, form: Affine) -> int:
+        indices = form.indices()
+        return (ROW if self.row in indices else 0) | (
+            COLUMN if self.column is not None and self.column in indices else 0
+        )
+
+    # -- values
+
+    def value(self, s: Scalar, at: Place = Place()) -> Expr:
+        """The expression of `s` at a place; what does not change there is computed outside, under a name."""
+        if s in self.known:
+            return self.known[s].at(at)
+        if isinstance(s, Const):
+            return Literal(s.value, _kernel_type(s))
+        level = self.level(s)
+        if level == CELL or isinstance(s, (Position, Test)):
+            return self._node(s, at, level)
+        key = (s, at.h if level & ROW else 0, (at.e, at.j) if level & COLUMN else 0)
+        if key not in self._held:
+            out = self._middle if level & COLUMN else self._outer
+            held = self.w.out
+            if out is not None:
+                self.w.out = out
+            self._held[key] = self.w.let("t", self._node(s, at, level))
+            self.w.out = held
+        return self._held[key]
+
+    def _node(self, s: Scalar, at: Place, level: int) -> Expr:
+        if isinstance(s, Position):
+            return Form(self.position(s.form, at))
+        if isinstance(s, Test):
+            return self._test(s.condition.form, at)
+        if isinstance(s, Read):
+            return self._read(s, at)
+        if not isinstance(s, Apply):
+            raise Refused(f"a {type(s).__name__} inside a tile")
+        op, _, target = s.op.partition(":")
+        if op == "cast":
+            return self._cast(s, target, at, level)
+        if op not in SPELLED:
+            raise Refused(f"the operation '{s.op}' inside a tile")
+        if op == "exp":
+            return self._exp(s.args[0], at, level)
+        if op == "tanh":  # 1 - 2 / (exp(2x) + 1): two quick instructions, and right for large x of both signs
+            inner = self._exp(Apply("mul", (s.args[0], Const(2.0))), at, level)
+            below = Call("fast_recip", (Call("add", (inner, Literal(1.0, "f32")), "f32"),), "f32")
+            return Call("fma", (Literal(-2.0, "f32"), below, Literal(1.0, "f32")), "f32")
+        if op == "log":
+            return Call("mul", (Call("log2", (self.value(s.args[0], at),), "f32"), Literal(LN2, "f32")), "f32")
+        args = tuple(self.value(a, at) for a in s.args)
+        if op == "select":
+            return Select(args[0], args[1], args[2], _kernel_type(s))
+        if op == "recip" and level == CELL:
+            return Call("fast_recip", args, "f32")
+        return Call(op, args, _kernel_type(s))
+
+    def _exp(self, x: Scalar, at: Place, level: int) -> Expr:
+        if level != CELL:
+            return Call("exp2", (Call("mul", (self.value(x, at), Literal(LOG2E, "f32")), "f32"),), "f32")
+        terms, constant = self._linear(x)
+        outside = [(t, c) for t, c in terms.items() if self.level(t) != CELL]
+        inside = [(t, c) for t, c in terms.items() if self.level(t) == CELL]
+        rest: Scalar | None = Const(constant) if constant or not outside else None
+        for t, c in outside:
+            term = t if c == 1.0 else Apply("neg", (t,)) if c == -1.0 else Apply("mul", (t, Const(c)))
+            rest = term if rest is None else Apply("add", (rest, term))
+        assert rest is not None
+        total = self.value(Apply("mul", (rest, Const(LOG2E))), at) if rest != Const(0.0) else None
+        for t, c in inside:
+            scaled = Literal(c * LOG2E, "f32")
+            v = self.value(t, at)
+            total = Call("mul", (v, scaled), "f32") if total is None else Call("fma", (v, scaled, total), "f32")
+        assert total is not None
+        return Call("exp2", (total,), "f32")
+
+    def settle_terms(self, term: Scalar, value: Scalar, roots: tuple[Scalar, ...]) -> bool:
+        """From now on `value` is held where `term` was: whether every use of the term in `roots` is through the value.
+
+        A use counts if it is the value itself, or an exponent whose linear form is a multiple of the value's and more.
+        """
+        wanted, constant = linear(value)
+        self.settled.append((value, wanted, constant))
+        stack, seen = list(roots), set[Scalar]()
+        while stack:
+            s = stack.pop()
+            if s is value or s in seen:
+                continue
+            seen.add(s)
+            if s is term:
+                self.settled.pop()
+                return False
+            if isinstance(s, Apply) and s.op == "exp":
+                stack.extend(self._linear(s.args[0])[0])
+            else:
+                stack.extend(children(s))
+        return True
+
+    def _linear(self, s: Scalar) -> tuple[dict[Scalar, float], float]:
+        """The linear form of `s` over values that are held: a settled value stands for the terms it was made of."""
+        terms, constant = linear(s)
+        for value, wanted, extra in self.settled:
+            ratio = {terms.get(t, 0.0) / c for t, c in wanted.items()}
+            if len(ratio) == 1 and (r := ratio.pop()) != 0.0:
+                terms = {t: c for t, c in terms.items() if t not in wanted} | {value: r}
+                constant -= r * extra
+        return terms, constant
+
+    def _cast(self, s: Apply, target: str, at: Place, level: int) -> Expr:
+        x = s.args[0]
+        goal = "f32" if target == "real" else target
+        if isinstance(x, Position) and goal == "f32" and level & COLUMN:
+            rest, step = self._split(x.form, at)
+            near = self.w_outer_let("p", Call("cast", (Form(rest),), "f32"), (x, "real", at.h))
+            return Call("add", (near, Call("cast", (Form(step),), "f32")), "f32")
+        value = self.value(x, at)
+        if target in FLOATS and target not in ("real", "f32"):
+            if target == "f64":
+                raise Refused("f64 inside a tile")
+            return Call("cast", (Call("cast", (value,), target),), "f32")
+        return value if value.type == goal else Call("cast", (value,), goal)
+
+    def _test(self, form: Affine, at: Place) -> Expr:
+        if not self._level_of(form) & COLUMN:
+            return Call("le", (number(0), Form(self.position(form, at))), "bool")
+        rest, step = self._split(form, at)
+        near = self.w_outer_let("q", Form(rest), (form, at.h))
+        return Call("le", (Form(-step), near), "bool")
+
+    def w_outer_let(self, stem: str, value: Expr, key: object) -> Expr:
+        """A value that no column changes, under a name outside the nest."""
+        if key not in self._held:
+            held = self.w.out
+            if self._outer is not None:
+                self.w.out = self._outer
+            self._held[key] = self.w.let(stem, value)
+            self.w.out = held
+        return self._held[key]
+
+    def _split(self, form: Affine, at: Place) -> tuple[Affine, Affine]:
+        """A form as what stays along the columns, and what each column adds to it (a constant once unrolled)."""
+        assert self.column is not None
+        assert at.j is not None
+        step = (8 * at.j + at.e) * (form.coefficient(self.column).value or 0)
+        mapping: dict[Atom, AffineLike] = {**self._fixed, self.row: self.rows[at.h], self.column: self.first}
+        return form.substitute(mapping), step
+
+    def position(self, form: Affine, at: Place, rows: tuple[Affine, Affine] | None = None) -> Affine:
+        """A form over indices as one over variables."""
+        mapping: dict[Atom, AffineLike] = {**self._fixed, self.row: (rows or self.rows)[at.h]}
+        if self.column is not None and self.column in form.indices():
+            assert at.j is not None
+            mapping[self.column] = self.first + 8 * at.j + at.e
+        return form.substitute(mapping)
+
+    # -- reads of global memory
+
+    def _read(self, s: Read, at: Place) -> Expr:
+        buffer = self.buffers[s.source]
+        total, stride, gathered = affine(0), affine(1), list[Expr]()
+        for c, size in reversed(list(zip(s.coordinates, s.source.shape, strict=True))):
+            if isinstance(c, Affine):
+                if not (never_below_zero(c) and never_below_zero(size - 1 - c)):
+                    raise Refused(f"'{s.source.name}' is read where only a condition keeps it in bounds")
+                total = total + self._inside(c, at) * stride
+            else:
+                v = self.value(c, at)
+                wide = v if v.type == "i64" else Call("cast", (v,), "i64")
+                low = Call("max", (Call("min", (wide, Form(size - 1)), "i64"), number(0)), "i64")
+                gathered.append(low if stride.value == 1 else Call("mul", (low, Form(stride)), "i64"))
+            stride = stride * size
+        index: Expr = Form(total)
+        for g in gathered:
+            index = Call("add", (index, g), "i64")
+        load = Load(buffer, index, buffer.type)
+        if buffer.type == "f64":
+            raise Refused("f64 inside a tile")
+        return load if buffer.type not in FLOATS or buffer.type == "f32" else Call("cast", (load,), "f32")
+
+    def _inside(self, c: Affine, at: Place) -> Affine:
+        """A coordinate as a form over variables, with rows and columns past their axes moved back to the last one."""
+        mapping: dict[Atom, AffineLike] = dict(self._fixed)
+        here = c.indices()
+        if self.row in here:
+            mapping[self.row] = self._clamped(self.row, self.rows[at.h], ("row", at.h))
+        if self.column is not None and self.column in here:
+            assert at.j is not None
+            own = self.first + 8 * at.j + at.e
+            mapping[self.column] = self._clamped(self.column, own, ("column", self.column, at.j, at.e))
+        return c.substitute(mapping)
+
+    def _clamped(self, index: Index, own: Affine, key: object) -> Affine:
+        if not self.ragged.get(index, True):
+            return own
+        if key not in self._held:
+            held = self.w.out
+            out = self._middle if isinstance(key, tuple) and key[0] == "column" else self._outer
+            if out is not None:
+                self.w.out = out
+            last = Call("min", (Form(own), Form(index.size - 1)), "i64")
+            self._held[key] = Form(self.w.integer("c", last))
+            self.w.out = held
+        form = self._held[key]
+        assert isinstance(form, Form)
+        return form.form
+
+
+def linear(s: Scalar) -> tuple[dict[Scalar, float], float]:
+    """A real expression as Σ coefficient · term + constant, as far as sums and constant factors go."""
+    if isinstance(s, Const):
+        return {}, float(s.value)
+    if isinstance(s, Apply) and s.op == "neg":
+        terms, c = linear(s.args[0])
+        return {t: -x for t, x in terms.items()}, -c
+    if isinstance(s, Apply) and s.op == "add":
+        terms, c = dict[Scalar, float](), 0.0
+        for a in s.args:
+            more, d = linear(a)
+            c += d
+            for t, x in more.items():
+                terms[t] = terms.get(t, 0.0) + x
+        return terms, c
+    if isinstance(s, Apply) and s.op == "mul":
+        for a, b in (s.args, s.args[::-1]):
+            if isinstance(b, Const) and math.isfinite(float(b.value)):
+                terms, c = linear(a)
+                return {t: x * float(b.value) for t, x in terms.items()}, c * float(b.value)
+    return {s: 1.0}, 0.0
+
+
+def _kernel_type(s: Scalar) -> str:
+    t = type_of(s)
+    return "f32" if t == "real" else t

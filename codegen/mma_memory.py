@@ -1,0 +1,209 @@
+"""Where the operands of a plan live on the chip: tiles in shared memory, their maps, their rings, and the copies.
+
+    resident ring   left operands of contractions, whole along their contraction index: one tile per tile of rows
+    inner ring      right operands of contractions (and left ones where they are too long to stay), per streamed tile
+    outer ring      right operands of matrix parts, and left ones that are read as they stand or staged
+
+A ring is a few slots; all operands of a slot arrive under one signal and leave under another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tang_egg.affine import Affine, Index, affine
+from tang_egg.codegen.device import CopyIn, Expect, Signal, Stage, TensorMap
+from tang_egg.codegen.kernel import Buffer, Expr, Form, Stmt
+from tang_egg.codegen.mma_plan import Operand, Plan, Refused
+from tang_egg.ir import Source, Tensor
+from tang_egg.schedule import Schedule
+
+LONGEST = 256
+"""Elements of a contraction index that a resident operand holds, and the columns of one product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Tile sides: rows of a block, points of the stream, columns; `chunk` of a contraction that is streamed, or 0."""
+
+    rows: int
+    groups: int
+    stream: int
+    columns: int
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An operand in shared memory: its stage and map, and the extents of its tile (inner, outer)."""
+
+    operand: Operand
+    stage: Stage
+    map: TensorMap
+    inner: int
+    outer: int
+
+
+@dataclass(slots=True)
+class Ring:
+    """Operands that come and go together."""
+
+    name: str
+    depth: int
+    full: Signal
+    empty: Signal
+    placed: list[Placed] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        return sum(p.stage.bytes for p in self.placed)
+
+    def of(self, operand: Operand) -> Placed:
+        return next(p for p in self.placed if p.operand == operand)
+
+
+def rounded(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def constant(i: Index) -> int:
+    size = i.size.value
+    if size is None:
+        raise Refused(f"the size of '{i.name}' is not known")
+    return size
+
+
+def geometry(plan: Plan, schedule: Schedule) -> Geometry:
+    """The tile sides that a schedule gives a plan. Raises Refused where they do not fit the matrix unit."""
+    groups = schedule.consumers or 2
+    rows = schedule.tile_of(plan.row.name)
+    stream = schedule.fold_of(plan.stream.name).size
+    step = 32 // (128 // plan.width)
+    columns = 0
+    if plan.column is not None:
+        asked = schedule.tile_of(plan.column.name)
+        size = asked or constant(plan.column)
+        columns = rounded(size, plan.width if any(m.right.major == "mn" for m in plan.matrices) else 8)
+        columns = rounded(columns, 128 // _bytes(plan.outputs[0]))
+    if rows != 64 * groups:
+        raise Refused(f"{rows} rows for {groups} groups of 64")
+    if stream % step or stream < step or (plan.direct and stream % plan.width):
+        raise Refused(f"{stream} points of the stream at a time")
+    if columns > LONGEST or (plan.contractions and stream > LONGEST):
+        raise Refused("a product of more than 256 columns")
+    chunk = 0
+    if plan.contractions:
+        longest = max(rounded(constant(c.index), plan.width) for c in plan.contractions)
+        if not schedule.resident:
+            chunk = plan.width
+        elif longest > LONGEST:
+            raise Refused("the contraction is too long to keep its left operand")
+    if schedule.unit == "tf32":
+        if any(o.major != "k" for o in _operands(plan)):
+            raise Refused("tf32 operands must be contiguous along the contraction")
+    elif plan.dtype == "f32":
+        raise Refused("f32 operands, and no unit that the schedule allows for them")
+    return Geometry(rows, groups, stream, columns, chunk)
+
+
+def _bytes(t: Tensor) -> int:
+    return {"bf16": 2, "f16": 2}.get(t.dtype, 4)
+
+
+def _operands(plan: Plan) -> list[Operand]:
+    found = [o for c in plan.contractions for o in (c.left, c.right)]
+    found += [m.right for m in plan.matrices] + [m.plain for m in plan.matrices if m.plain is not None]
+    return [*found, *plan.staged]
+
+
+def _check_overhang(o: Operand, inner: int) -> None:
+    """Where the last tile of a contraction is longer than what is left, copies must find nothing there: zeros.
+
+    Raises Refused for a view that ends before its source does.
+    """
+    size = o.inner.size.value
+    if size is not None and size % inner == 0:
+        return
+    axis = len(o.read.coordinates) - 1 if o.major == "k" else o.lead
+    if o.read.coordinates[axis] != affine(o.inner) or o.read.source.shape[axis] != o.inner.size:
+        raise Refused(f"'{o.read.source.name}' goes on where the contraction ends")
+
+
+class Memory:
+    """All rings of a kernel; see the module text."""
+
+    def __init__(self, plan: Plan, schedule: Schedule, g: Geometry, buffers: dict[Source, Buffer]) -> None:
+        self.plan, self.g, self.buffers, self.schedule = plan, g, buffers, schedule
+        self.names: dict[str, int] = {}
+        warps = 4 * g.groups
+        self.resident = (
+            self._ring("resident", schedule.resident, g.groups) if plan.contractions and not g.chunk else None
+        )
+        self.inner = self._ring("inner", schedule.stages or 2, warps) if plan.contractions else None
+        self.outer = self._ring("outer", schedule.stages or 2, warps) if plan.matrices or plan.staged else None
+        for c in plan.contractions:
+            whole = g.chunk or rounded(constant(c.index), plan.width)
+            left = self.resident if self.resident is not None else self.inner
+            assert left is not None
+            assert self.inner is not None
+            self._place(left, c.left, whole, g.rows)
+            self._place(self.inner, c.right, whole, g.stream)
+        for o in self._outer_left():
+            assert self.outer is not None
+            self._place(self.outer, o, g.stream, g.rows)
+        for m in plan.matrices:
+            assert self.outer is not None
+            self._place(self.outer, m.right, g.stream, g.columns)
+
+    @property
+    def rings(self) -> list[Ring]:
+        return [r for r in (self.resident, self.inner, self.outer) if r is not None]
+
+    def _outer_left(self) -> Iterable[Operand]:
+        if self.plan.direct:
+            return dict.fromkeys(m.plain for m in self.plan.matrices if m.plain is not None)
+        return self.plan.staged
+
+    def _ring(self, name: str, depth: int, leavers: int) -> Ring:
+        return Ring(name, depth, Signal(f"{name}_full", depth, 1), Signal(f"{name}_empty", depth, leavers))
+
+    def unique(self, stem: str) -> str:
+        n = self.names.get(stem, 0)
+        self.names[stem] = n + 1
+        return stem if n == 0 else self.unique(f"{stem}_{n}")
+
+    def _place(self, ring: Ring, o: Operand, inner: int, outer: int) -> None:
+        if any(p.operand == o for p in ring.placed):
+            return
+        _check_overhang(o, inner)
+        width = self.plan.width
+        boxes, lines = (
+            (rounded(inner, width) // width, outer) if o.major == "k" else (rounded(outer, width) // width, inner)
+        )
+        if lines > 256 or lines % 8:
+            raise Refused(f"a tile of {lines} lines")
+        source, kind = o.read.source, self.plan.dtype
+        stage = Stage(self.unique(f"{source.name}_tile"), kind, boxes, lines, ring.depth)
+        box = [1] * len(source.shape)
+        box[o.lead], box[-1] = lines, width
+        m = TensorMap(self.unique(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), kind == "f32")
+        ring.placed.append(Placed(o, stage, m, inner, outer))
+
+    def copies(
+        self, ring: Ring, slot: Expr, at: dict[Index, Affine], only: Iterable[Placed] | None = None
+    ) -> list[Stmt]:
+        """The copies that fill a slot: `at` maps every index to a form over variables, tiles to their first point."""
+        out: list[Stmt] = [Expect(ring.full, slot, ring.bytes)]
+        for p in ring.placed if only is None else only:
+            inner_is_last = p.operand.major == "k"
+            moving = p.operand.inner if inner_is_last else p.operand.outer
+            for box in range(p.stage.boxes):
+                mapping = dict(at)
+                mapping[moving] = mapping[moving] + box * self.plan.width
+                forms: list[Expr] = []
+                for c in p.operand.read.coordinates:
+                    assert isinstance(c, Affine)
+                    forms.append(Form(affine(c).substitute(mapping)))  # type: ignore[arg-type]
+                out.append(CopyIn(p.map, p.stage, slot, box, tuple(forms), ring.full, slot))
+        return out

@@ -1,0 +1,167 @@
+"""Outputs of a tile: f of the state, rounded, through swizzled shared memory to global memory.
+
+Rows that are wide leave by bulk stores: box by box through two buffers of the warp group, or all at once through its
+rows of the resident operand, which nobody needs any more. One value per row is stored directly.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tang_egg.affine import Affine, Index, affine
+from tang_egg.codegen.device import Arrive, CopyCommit, CopyDrain, CopyOut, ProxyFence, Stage, StoreTile, Sync, WarpSync
+from tang_egg.codegen.kernel import (
+    Assign,
+    Buffer,
+    Build,
+    Call,
+    Expr,
+    Form,
+    If,
+    Literal,
+    Load,
+    Stmt,
+    Store,
+    number,
+    variable,
+)
+from tang_egg.codegen.mma_cells import CELL, ROW, Place, Value
+from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_products import Products
+from tang_egg.codegen.mma_state import Streams
+from tang_egg.ir import Tensor, free
+
+
+class Outputs(Products):
+    """See the module text."""
+
+    lane: Affine
+    first_column: Affine
+
+    def _outputs(self, streams: Streams, here: dict[Index, Affine]) -> None:
+        p = self.plan
+        for n, state in streams.rows.items():
+            registers = state.registers
+            streams.cells.known[p.part_of(n)] = Value(ROW, lambda at, r=registers: r[at.h])  # type: ignore[misc]
+        for part, acc in self.acc.items():
+            streams.cells.known[p.part_of(part)] = Value(CELL, partial(_held, acc))
+        for t in p.outputs:
+            with streams.cells.scope():
+                if p.column is not None and p.column in t.axes:
+                    self._wide(t, streams, here)
+                else:
+                    self._narrow(t, streams)
+
+    def _narrow(self, t: Tensor, streams: Streams) -> None:
+        """One value per row: the first of the four threads of a row stores it."""
+        w, p, cells = self.w, self.plan, streams.cells
+        extra = [i for i in t.axes if i is not p.row and i not in p.batch]
+        if extra or (free(t.body) - {p.row, *p.batch}):
+            raise Refused(f"'{t.name}' has an axis of its own")
+        lead = Call("eq", (Call("umod", (Form(self.lane), number(4)), "i64"), number(0)), "bool")
+        if p.column is not None:
+            lead = Call("and", (lead, Call("eq", (Form(self.first_column), number(0)), "bool")), "bool")
+        values = [cells.value(t.body, Place(h)) for h in (0, 1)]
+        for h in (0, 1):
+            inside = Call("lt", (Form(cells.rows[h]), Form(p.row.size)), "bool")
+            address, stride = affine(0), affine(1)
+            for i in reversed(t.axes):
+                address = address + cells.position(affine(i), Place(h)) * stride
+                stride = stride * i.size
+            value = values[h]
+            if isinstance(value, Literal):
+                value = Literal(value.value, t.dtype)
+            elif value.type != t.dtype:
+                value = Call("cast", (value,), t.dtype)
+            condition = Call("and", (lead, inside), "bool")
+            w.out.append(If(condition, (Store(self.written[t], Form(address), value),)))
+
+    def _wide(self, t: Tensor, streams: Streams, here: dict[Index, Affine]) -> None:
+        w, p, g = self.w, self.plan, self.g
+        assert p.column is not None
+        acc = next(iter(self.acc.values()))
+        first = w.integer("column", Form(here[p.column] + self.column_offset))
+        plain = p.part_of(p.matrices[0].part)
+        if t.body is not plain:
+            with streams.cells.over(p.column, first):
+                streams.cells.cells(
+                    g.columns,
+                    lambda at: w.out.append(
+                        Store(acc, Form(4 * column_step(at) + (2 * at.h + at.e)), streams.cells.value(t.body, at))
+                    ),
+                )
+        at = {**here, p.row: here[p.row] + 64 * variable("group")}
+        if self.schedule.reuse:
+            self._leave_at_once(t, acc, at)
+        else:
+            self._leave_in_turn(t, acc, at)
+
+    def _coordinates(self, t: Tensor, at: dict[Index, Affine], box: int, width: int) -> tuple[Expr, ...]:
+        assert self.plan.column is not None
+        mapping = {**at, self.plan.column: at[self.plan.column] + box * width}
+        return tuple(Form(mapping[i]) for i in t.axes)
+
+    def _chunk(self, stage: Stage, slot: Expr, box: Expr, inside: int, line: Expr, acc: Buffer, column: int) -> None:
+        """One chunk of columns, from `column` on, into its box."""
+        if stage.type == "f32":
+            values: list[Expr] = [Load(acc, number(column // 2 + n), "f32") for n in range(4)]
+        else:
+            pairs = [tuple(Load(acc, number(column // 2 + 2 * n + e), "f32") for e in (0, 1)) for n in range(4)]
+            values = [Build(x, f"{stage.type}x2") for x in pairs]
+        a, b, c, d = values
+        self.w.out.append(StoreTile(stage, slot, box, inside, line, (a, b, c, d)))
+
+    def _leave_in_turn(self, t: Tensor, acc: Buffer, at: dict[Index, Affine]) -> None:
+        """Box by box through two buffers of this warp group."""
+        w, stage = self.w, self.out_stage
+        assert stage is not None
+        group = variable("group")
+        step = 8 if stage.type == "f32" else 16
+        boxes = -(-self.g.columns // stage.width)
+        for box in range(boxes):
+            slot = Form(2 * group + box % 2)
+            # with an odd number of boxes the last one of the tile before lay in the first one's buffer
+            pending = 0 if box == 0 and boxes % 2 else 1
+            w.out.append(If(self.first_thread(), (CopyDrain(pending, True),)))
+            w.out.append(Sync(Form(1 + group), 128))
+            for inside in range(min(stage.width, self.g.columns - box * stage.width) // step):
+                self._chunk(stage, slot, number(0), inside, number(0), acc, box * stage.width + inside * step)
+            w.out.append(ProxyFence())
+            w.out.append(Sync(Form(1 + group), 128))
+            copy = CopyOut(self.out_maps[t], stage, slot, 0, number(0), self._coordinates(t, at, box, stage.width))
+            w.out.append(If(self.first_thread(), (copy, CopyCommit())))
+            w.out.append(WarpSync())
+
+    def _leave_at_once(self, t: Tensor, acc: Buffer, at: dict[Index, Affine]) -> None:
+        """Through this warp group's rows of the resident operand, which nobody needs any more."""
+        w, ring = self.w, self.memory.resident
+        assert ring is not None
+        stage, slot = ring.placed[0].stage, self.resident_slot
+        group = variable("group")
+        step = 8 if stage.type == "f32" else 16
+        w.out.append(Sync(Form(1 + group), 128))
+        for column in range(0, self.g.columns, step):
+            inside = column % stage.width // step
+            self._chunk(stage, slot, number(column // stage.width), inside, Form(64 * group), acc, column)
+        w.out.append(ProxyFence())
+        w.out.append(Sync(Form(1 + group), 128))
+        copies: list[Stmt] = [
+            CopyOut(self.out_maps[t], stage, slot, box, Form(64 * group), self._coordinates(t, at, box, stage.width))
+            for box in range(-(-self.g.columns // stage.width))
+        ]
+        copies.append(CopyCommit())
+        if self.leaving is None:
+            copies += [CopyDrain(0, True), Arrive(ring.empty, slot, "thread")]
+        w.out.append(If(self.first_thread(), tuple(copies)))
+        if self.leaving is not None:
+            w.out.append(Assign(self.leaving.name, slot))
+        w.out.append(WarpSync())
+
+
+def _held(acc: Buffer, at: Place) -> Expr:
+    return Load(acc, Form(4 * column_step(at) + (2 * at.h + at.e)), "f32")
+
+
+def column_step(at: Place) -> Affine:
+    assert at.j is not None
+    return at.j

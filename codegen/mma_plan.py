@@ -1,0 +1,312 @@
+"""What a kernel's comprehension is to matrix units: a fold over one index whose state has matrix parts.
+
+    out[i, c] = f(fold over k of lifts)      lifts: P(i, k) · B(k, c)    a matrix part, accumulated by products
+                                                    h(i, k)              a row part, folded along the columns of a tile
+    P, h over reads and contractions S(i, k) = Σ_d A(i, d) · B(k, d)     products of their own for each tile of k
+
+A plain product, a product with scaled operands, two products that share one operand, and a cascade whose lifts hold a
+product are all of this shape. Nothing here asks what the computation is called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tang_egg.affine import Affine, Index
+from tang_egg.codegen.device import BYTES, LINE
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, free, walk
+from tang_egg.monoid import SUM, Follow
+
+
+class Refused(Exception):
+    """A kernel is not of this shape; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A read seen as a matrix of `inner` (the contraction index) and `outer` (the other one).
+
+    `lead`: the axis of the source along which the index that is not contiguous runs. `major`: "k" where `inner` is
+    contiguous in memory, else "mn".
+    """
+
+    read: Read
+    inner: Index
+    outer: Index
+    lead: int
+    major: str
+
+    @property
+    def dtype(self) -> str:
+        return self.read.source.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """S(row, stream) = Σ_index left(row, index) · right(stream, index), inside a lift."""
+
+    node: Reduce
+    index: Index
+    left: Operand
+    right: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPart:
+    """Component `part` accumulates left(row, stream) · right(stream, column); `plain`: left is a read as it stands."""
+
+    part: int
+    left: Scalar
+    right: Operand
+    plain: Operand | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A kernel seen as a stream of products. `staged`: reads of (row, stream) that are copied tile by tile."""
+
+    outputs: tuple[Tensor, ...]
+    group: Reduce
+    row: Index
+    column: Index | None
+    stream: Index
+    batch: tuple[Index, ...]
+    contractions: tuple[Contraction, ...]
+    matrices: tuple[MatrixPart, ...]
+    rows: tuple[int, ...]
+    staged: tuple[Operand, ...]
+    dtype: str
+
+    @property
+    def width(self) -> int:
+        """Operand elements in a line of shared memory."""
+        return LINE // BYTES[self.dtype]
+
+    @property
+    def direct(self) -> bool:
+        """Whether all matrix parts multiply operands as they stand in memory."""
+        return all(m.plain is not None for m in self.matrices) and not self.rows and not self.contractions
+
+    def part_of(self, part: int) -> Reduce:
+        g = self.group
+        return Reduce(g.monoid, g.indices, g.where, g.body, part, g.at)
+
+
+def plan(outputs: tuple[Tensor, ...]) -> Plan:
+    """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape."""
+    group = _group(outputs)
+    (stream,) = group.indices
+    needed = sorted(set().union(*(_needed(group, t) for t in outputs)))
+    lifts = {n: group.body[n] for n in needed}
+    if any(group.monoid.components[n].axes for n in needed):
+        raise Refused("a component of the state has axes of its own")
+    contractions = tuple(dict.fromkeys(s for x in lifts.values() for s in walk(x) if isinstance(s, Reduce)))
+    column = _column(outputs, lifts, contractions)
+    matrices: list[MatrixPart] = []
+    row = _row(outputs, lifts, contractions, stream, column)
+    for n, lift in lifts.items():
+        if column is not None and column in free(lift):
+            matrices.append(_matrix(n, lift, row, column, stream))
+    rows = tuple(n for n in lifts if n not in {m.part for m in matrices})
+    found = tuple(_contraction(c, row, stream) for c in contractions)
+    if not matrices and not found:
+        raise Refused("nothing in it is a product of matrices")
+    for n in needed:
+        _check_component(group, n, n in rows)
+    staged = () if found else _staged([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
+    operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
+    dtypes = {o.dtype for o in operands}
+    if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
+        raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
+    axes = dict.fromkeys(i for t in outputs for i in t.axes)
+    batch = tuple(i for i in axes if i not in (row, column))
+    free_all = frozenset().union(*(free(t.body) for t in outputs), *(free(x) for x in lifts.values()))
+    if free_all - frozenset(axes) - {stream}:
+        raise Refused("an index that no output has")
+    for t in outputs:
+        if row not in t.axes or (column in t.axes and t.axes[-1] is not column):
+            raise Refused(f"'{t.name}' lies across the tiles")
+        if t.into:
+            raise Refused(f"'{t.name}' is written into an input")
+    return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop())
+
+
+def _group(outputs: tuple[Tensor, ...]) -> Reduce:
+    nodes = list(walk(*(t.body for t in outputs)))
+    if any(isinstance(s, Scan) for s in nodes):
+        raise Refused("a scan")
+    tops: dict[Reduce, None] = {}
+    for t in outputs:
+        stack, seen = [t.body], set[Scalar]()
+        while stack:
+            s = stack.pop()
+            if s in seen:
+                continue
+            seen.add(s)
+            if isinstance(s, Reduce):
+                tops[Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)] = None
+            elif isinstance(s, Apply):
+                stack.extend(s.args)
+            elif isinstance(s, Read):
+                stack.extend(c for c in s.coordinates if isinstance(c, Scalar))
+    if len(tops) != 1:
+        raise Refused(f"{len(tops)} folds side by side")
+    group = next(iter(tops))
+    if len(group.indices) != 1:
+        raise Refused("a fold over several indices")
+    return group
+
+
+def _needed(group: Reduce, t: Tensor) -> set[int]:
+    found: set[int] = set()
+    for s in walk(t.body):
+        if isinstance(s, Reduce) and (s.monoid, s.indices, s.where, s.body) == (
+            group.monoid, group.indices, group.where, group.body,
+        ):  # fmt: skip
+            found |= group.monoid.needs(s.part)
+    return found
+
+
+def _column(outputs: tuple[Tensor, ...], lifts: dict[int, Scalar], contractions: tuple[Reduce, ...]) -> Index | None:
+    """The axis along which matrix parts have their columns: the last one of the outputs that some lift mentions."""
+    for t in outputs:
+        if t.axes and any(t.axes[-1] in free(x) for x in lifts.values()):
+            last = t.axes[-1]
+            if not any(last in free(c) for c in contractions):
+                return last
+    return None
+
+
+def _row(
+    outputs: tuple[Tensor, ...],
+    lifts: dict[int, Scalar],
+    contractions: tuple[Reduce, ...],
+    stream: Index,
+    column: Index | None,
+) -> Index:
+    """The axis along which tiles have their rows: the longest that the left operands have and the right ones lack."""
+    right: set[Index] = set()
+    for c in contractions:
+        right |= {i for r in _reads(c.body[0]) if stream in free(r) for i in free(r)}
+    if not contractions:
+        right |= {i for x in lifts.values() for r in _reads(x) if column in free(r) for i in free(r)}
+    mentioned = frozenset().union(*(free(x) for x in lifts.values()))
+    axes = dict.fromkeys(i for t in outputs for i in t.axes if i in mentioned and i not in right and i is not column)
+    if not axes:
+        raise Refused("no axis for the rows of a tile")
+    return max(axes, key=lambda i: i.size.value if i.size.value is not None else 1 << 40)
+
+
+def _reads(s: Scalar) -> list[Read]:
+    return [x for x in walk(s) if isinstance(x, Read)]
+
+
+def factors(s: Scalar) -> list[Scalar]:
+    """The factors of a product, in order."""
+    if isinstance(s, Apply) and s.op == "mul":
+        return [f for a in s.args for f in factors(a)]
+    return [s]
+
+
+def times(parts: list[Scalar]) -> Scalar:
+    """The product of some factors."""
+    total = parts[0]
+    for p in parts[1:]:
+        total = Apply("mul", (total, p))
+    return total
+
+
+def _matrix(part: int, lift: Scalar, row: Index, column: Index, stream: Index) -> MatrixPart:
+    all_factors = factors(lift)
+    right = [f for f in all_factors if column in free(f)]
+    left = [f for f in all_factors if column not in free(f)]
+    if len(right) != 1 or not isinstance(right[0], Read) or not left:
+        raise Refused("a term that is not a factor of rows times a read of columns")
+    operand = matrix(right[0], stream, column)
+    if row in free(right[0]):
+        raise Refused("the right operand of a product changes with its row")
+    value = times(left)
+    plain = matrix(value, stream, row) if isinstance(value, Read) else None
+    return MatrixPart(part, value, operand, plain)
+
+
+def matrix(read: Read, inner: Index, outer: Index) -> Operand:
+    """A read as a matrix operand. Raises Refused where its coordinates do not allow that."""
+    lead = last = None
+    for n, c in enumerate(read.coordinates):
+        if not isinstance(c, Affine):
+            raise Refused(f"'{read.source.name}' is gathered")
+        here = c.indices() & {inner, outer}
+        if not here:
+            continue
+        if len(here) > 1 or c.coefficient(next(iter(here))).value != 1:
+            raise Refused(f"'{read.source.name}' is read along a diagonal or with a stride")
+        if n == len(read.coordinates) - 1:
+            last = next(iter(here))
+        elif lead is not None:
+            raise Refused(f"'{read.source.name}' is read along a diagonal")
+        else:
+            lead = n
+    if lead is None or last is None:
+        raise Refused(f"'{read.source.name}' is not a matrix with a contiguous axis here")
+    if len(read.coordinates) > 5:
+        raise Refused(f"'{read.source.name}' has more than five axes")
+    _check_strides(read.source)
+    return Operand(read, inner, outer, lead, "k" if last is inner else "mn")
+
+
+def _check_strides(source: Source) -> None:
+    size = source.shape[-1].value
+    if size is None or size * BYTES.get(source.dtype, 1) % 16:
+        raise Refused(f"rows of '{source.name}' are not multiples of 16 bytes")
+
+
+def _contraction(c: Reduce, row: Index, stream: Index) -> Contraction:
+    if c.monoid is not SUM or len(c.indices) != 1 or not c.where.everywhere:
+        raise Refused("a fold inside the fold that is no plain sum")
+    (index,) = c.indices
+    parts = factors(c.body[0])
+    if len(parts) != 2 or not all(isinstance(p, Read) for p in parts):
+        raise Refused("a sum inside the fold that is not of products of two reads")
+    right = [p for p in parts if stream in free(p)]
+    left = [p for p in parts if stream not in free(p)]
+    if len(right) != 1 or len(left) != 1 or row not in free(left[0]) or row in free(right[0]):
+        raise Refused("a product inside the fold whose operands do not part into rows and columns")
+    assert isinstance(left[0], Read)
+    assert isinstance(right[0], Read)
+    return Contraction(c, index, matrix(left[0], index, row), matrix(right[0], index, stream))
+
+
+def _staged(lifts: list[Scalar], row: Index, stream: Index) -> tuple[Operand, ...]:
+    reads = dict.fromkeys(r for x in lifts for r in _reads(x) if {row, stream} <= free(r))
+    return tuple(matrix(r, stream, row) for r in reads)
+
+
+def _check_component(group: Reduce, n: int, is_row: bool) -> None:
+    component = group.monoid.components[n]
+    if component.follow is not None:
+        if rebase_factor(component.follow) is None:
+            raise Refused("a follower that does not move by a factor")
+        if not component.follow.base.scalar:
+            raise Refused("a follower under a monoid of several components")
+    else:
+        own = [s for s in walk(group.monoid.combine[n]) if isinstance(s, StateRef)]
+        if any(s.component != component.name for s in own):
+            raise Refused("components that need each other's values")
+        if not group.monoid.commutative:
+            raise Refused("a monoid that does not commute")
+    base = group.monoid.combine[n] if component.follow is None else component.follow.base.combine[0]
+    if not is_row and not (isinstance(base, Apply) and base.op == "add"):
+        raise Refused("products under another monoid than a sum")
+
+
+def rebase_factor(follow: Follow) -> Scalar | None:
+    """F(from, to), where a follower moves as self · F; None where it moves in another way."""
+    parts = factors(follow.rebase)
+    own = [p for p in parts if isinstance(p, StateRef)]
+    rest = [p for p in parts if not isinstance(p, StateRef)]
+    if len(own) != 1 or not rest or any(isinstance(x, StateRef) for p in rest for x in walk(p)):
+        return None
+    if not any(isinstance(x, Statistic) for p in rest for x in walk(p)):
+        return None
+    return times(rest)

@@ -1,0 +1,226 @@
+"""Products on the operands of a slot, and what stands right beside them: fences, rescaling, rounding, staging."""
+
+from __future__ import annotations
+
+from tang_egg.affine import Affine, affine
+from tang_egg.codegen.device import (
+    Arrive,
+    Await,
+    CopyDrain,
+    LoadTile,
+    Mma,
+    MmaCommit,
+    MmaFence,
+    MmaWait,
+    Packed,
+    Tile,
+    WarpSync,
+)
+from tang_egg.codegen.kernel import (
+    Assign,
+    Buffer,
+    Build,
+    Call,
+    Declare,
+    Expr,
+    Form,
+    If,
+    Literal,
+    Load,
+    Store,
+    Var,
+    number,
+    variable,
+)
+from tang_egg.codegen.mma_domain import Range, needs_mask
+from tang_egg.codegen.mma_frame import Frame
+from tang_egg.codegen.mma_memory import Placed, Ring
+from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_state import Streams
+from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts
+from tang_egg.ir import Scalar, Test
+
+
+class Products(Frame):
+    """Single steps of a consumer; mma_consumer puts them in order."""
+
+    scores: dict[Scalar, Buffer]
+    acc: dict[int, Buffer]
+    raw: dict[Scalar, Buffer]
+    packed: dict[int, Buffer]
+    at: dict[str, tuple[Var, Var]]
+    resident_slot: Expr
+    column_offset: Affine
+    leaving: Var | None
+
+    def _declare(self) -> None:
+        """Register arrays: accumulators of scores and matrix parts, raw operands, packed factors."""
+        w, p, g = self.w, self.plan, self.g
+
+        def array(stem: str, type: str, size: int) -> Buffer:
+            b = Buffer(w.name(stem), type, "register", affine(size))
+            w.out.append(Declare(b))
+            return b
+
+        pair = f"{p.dtype}x2"
+        self.scores = {c.node: array("scores", "f32", g.stream // 2) for c in p.contractions}
+        self.acc = {m.part: array("acc", "f32", g.columns // 2) for m in p.matrices}
+        self.raw = {} if p.direct else {o.read: array("raw", pair, g.stream // 4) for o in p.staged}
+        self.packed: dict[int, Buffer] = {}
+        if p.matrices and not p.direct:
+            if p.contractions:
+                if len({m.left for m in p.matrices}) > 1:
+                    raise Refused("matrix parts with different left factors")
+                one = array("weights", pair, g.stream // 4)
+                self.packed = {m.part: one for m in p.matrices}
+            else:
+                lefts = dict.fromkeys(m.left for m in p.matrices)
+                arrays = {x: array("weights", pair, g.stream // 4) for x in lefts}
+                self.packed = {m.part: arrays[m.left] for m in p.matrices}
+
+    def _k(self, found: Range, step: Affine) -> Affine:
+        return self.w.integer("k0", Form(self.g.stream * (found.first + found.count - 1 - step)))
+
+    def _operand(self, placed: Placed, slot: Expr, rows: bool) -> Tile:
+        """A shared operand; rows of this warp group where it is a left one."""
+        if not rows:
+            return Tile(placed.stage, slot, placed.operand.major, number(0))
+        per = 64 if placed.operand.major == "k" else 64 // self.plan.width
+        return Tile(placed.stage, slot, placed.operand.major, Form(per * variable("group")))
+
+    def _steps(self, inner: int) -> int:
+        return inner * (128 // self.plan.width) // 32
+
+    def _products(self, ring: Ring, slot: Expr, fresh: Expr, packed: bool) -> None:
+        """acc += left · right for every matrix part, on the operands of a slot of the outer ring."""
+        for x in self.plan.matrices:
+            right = ring.of(x.right)
+            if packed:
+                a: Tile | Packed = Packed(self.packed[x.part])
+            else:
+                assert x.plain is not None
+                a = self._operand(ring.of(x.plain), slot, True)
+            b = self._operand(right, slot, False)
+            self.w.out.append(Mma(self.acc[x.part], a, b, self._steps(self.g.stream), fresh))
+
+    def _issue(self, ring: Ring, slot: Expr, fresh: Expr) -> None:
+        """scores (+)= left · right for every contraction, on the operands of a slot of the inner ring."""
+        for c in self.plan.contractions:
+            right = ring.of(c.right)
+            resident = self.memory.resident
+            if resident is not None:
+                a = self._operand(resident.of(c.left), self.resident_slot, True)
+            else:
+                a = self._operand(ring.of(c.left), slot, True)
+            b = self._operand(right, slot, False)
+            self.w.out.append(Mma(self.scores[c.node], a, b, self._steps(right.inner), fresh))
+
+    def _scores(self, ring: Ring) -> None:
+        """Scores of one tile of the stream, awaited."""
+        w = self.w
+        slot, phase = self.at[ring.name]
+        pins = tuple(self.scores.values())
+        if not self.g.chunk:
+            w.out.append(Await(ring.full, slot, phase))
+            w.out.append(MmaFence())
+            self._issue(ring, slot, Literal(True, "bool"))
+            w.out.append(MmaCommit())
+            self._release_resident()
+            w.out.append(MmaWait(0, pins))
+            w.out.append(Arrive(ring.empty, slot, "warp"))
+            self.advance(ring, (slot, phase))
+            return
+        d = self.plan.contractions[0].index
+        before = w.mutable("before", number(0))
+        with w.loop("chunk", number(0), self.chunks(d)) as chunk:
+            w.out.append(Await(ring.full, slot, phase))
+            w.out.append(MmaFence())
+            self._issue(ring, slot, Call("eq", (Form(chunk), number(0)), "bool"))
+            w.out.append(MmaCommit())
+            w.out.append(MmaWait(1))
+            w.out.append(If(Call("lt", (number(0), Form(chunk)), "bool"), (Arrive(ring.empty, before, "warp"),)))
+            w.out.append(Assign(before.name, slot))
+            self.advance(ring, (slot, phase))
+        w.out.append(MmaWait(0, pins))
+        w.out.append(Arrive(ring.empty, before, "warp"))
+
+    def _load(self, placed: Placed, target: Buffer, slot: Expr) -> None:
+        """The rows of this warp group of a staged operand, as packed pairs."""
+        width, major = self.plan.width, placed.operand.major
+        for chunk in range(self.g.stream // 16):
+            if major == "k":
+                box, inside, line = number(chunk * 16 // width), chunk * 16 % width // 16, Form(64 * variable("group"))
+            else:
+                box, inside, line = Form(variable("group")), chunk, number(0)
+            self.w.out.append(LoadTile(target, 4 * chunk, placed.stage, slot, box, inside, line, major))
+
+    def _release_resident(self) -> None:
+        """The slot through which the tile before this one left is handed back, now that its stores have been read."""
+        if self.leaving is None or self.memory.resident is None:
+            return
+        some = Call("le", (number(0), self.leaving), "bool")
+        first = Call("and", (self.first_thread(), some), "bool")
+        drained = If(first, (CopyDrain(0, True), Arrive(self.memory.resident.empty, self.leaving, "thread")))
+        self.w.out += [drained, Assign(self.leaving.name, number(-1)), WarpSync()]
+
+    def _update(
+        self,
+        streams: Streams,
+        found: Range,
+        k: Affine,
+        scores: dict[Scalar, Buffer],
+        raw: dict[Scalar, Buffer],
+        unmasked: bool = False,
+    ) -> dict[int, tuple[Var, Var]]:
+        """Folds a tile into the state; gives the factors by which matrix parts move."""
+        p, w = self.plan, self.w
+        first = w.integer("column", Form(k + self.column_offset))
+        packed = {} if scores else self.packed
+        values = TileValues(p, scores, raw, packed)
+        masked = self.live.masked and not unmasked
+        tail = Test(p.stream.size - 1 - affine(p.stream) >= 0) if self.live.ragged and masked else None
+        where = p.group.where
+        needed = needs_mask(self.live, found, k) if masked else None
+        if isinstance(needed, Literal):
+            needed = None
+        if not masked:
+            where = type(where)()
+        masks = Masks(where, tail, absorbed_parts(p, streams), needed)
+        with streams.cells.over(p.stream, first):
+            streams.update(values, self.g.stream, masks)
+        factors: dict[int, tuple[Var, Var]] = {}
+        for x in p.matrices:
+            factor = streams.factor_of(x.part)
+            if factor is not None:
+                factors[x.part] = factor
+        return factors
+
+    def _rescale(self, factors: dict[int, tuple[Var, Var]], when: Expr | None) -> None:
+        """Accumulators move to the new statistic; not before they hold something."""
+        if not factors:
+            return
+        w = self.w
+        with w.block() as body:
+            for part, factor in factors.items():
+                acc = self.acc[part]
+                with w.loop("j", number(0), number(self.g.columns // 8), "unrolled") as j:
+                    for h in (0, 1):
+                        for e in (0, 1):
+                            at = Form(4 * j + (2 * h + e))
+                            w.out.append(Store(acc, at, Call("mul", (Load(acc, at, "f32"), factor[h]), "f32")))
+        w.out += body if when is None else [If(when, tuple(body))]
+
+    def _pack(self) -> None:
+        """The left factors, rounded and paired: accumulator registers become the operand of the next product."""
+        w = self.w
+        score = next(iter(self.scores.values()))
+        target = next(iter(self.packed.values()))
+        with w.loop("j", number(0), number(self.g.stream // 4), "unrolled") as j:
+            pair = tuple(Load(score, Form(2 * j + e), "f32") for e in (0, 1))
+            w.out.append(Store(target, Form(j), Build(pair, target.type)))
+
+    def first_thread(self) -> Expr:
+        return Call("eq", (Form(variable("thread")), number(0)), "bool")
+
+    def _late_release(self) -> bool:
+        return bool(self.schedule.reuse) and self.memory.resident is not None and self.memory.resident.depth > 1

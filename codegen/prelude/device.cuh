@@ -1,0 +1,308 @@
+// Device functions of the CUDA dialect. No headers: nvcc and NVRTC take this text as it is.
+typedef unsigned te_u32;
+typedef unsigned long long te_u64;
+struct alignas(64) te_map { te_u64 words[16]; };
+#define TE_DEVICE __device__ __forceinline__
+
+#ifndef TE_SPINS
+#define TE_SPINS (1u << 24)  // tries of a wait before it traps, under TE_DEBUG
+#endif
+
+// ---- scalars ----
+
+// 16-bit floats are kept as their bits.
+struct te_f16 { unsigned short bits; };
+struct te_bf16 { unsigned short bits; };
+
+TE_DEVICE float te_of_bf16(te_bf16 x) { return __uint_as_float((te_u32)x.bits << 16); }
+TE_DEVICE te_bf16 te_to_bf16(float x)
+{
+    te_bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+}
+TE_DEVICE float te_of_f16(te_f16 x)
+{
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+    return y;
+}
+TE_DEVICE te_f16 te_to_f16(float x)
+{
+    te_f16 y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+    return y;
+}
+TE_DEVICE te_f16 te_to_f16(double x)
+{
+    te_f16 y;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y.bits) : "d"(x));
+    return y;
+}
+
+// Pairs of 16-bit floats in one register, the first in the low half.
+TE_DEVICE te_u32 te_pack_bf16(float low, float high)
+{
+    te_u32 y;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
+    return y;
+}
+TE_DEVICE te_u32 te_pack_f16(float low, float high)
+{
+    te_u32 y;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
+    return y;
+}
+TE_DEVICE te_u32 te_pack_bf16(te_bf16 low, te_bf16 high) { return low.bits | (te_u32)high.bits << 16; }
+TE_DEVICE te_u32 te_pack_f16(te_f16 low, te_f16 high) { return low.bits | (te_u32)high.bits << 16; }
+TE_DEVICE te_bf16 te_lane_bf16(te_u32 x, int n) { return te_bf16{(unsigned short)(x >> 16 * n)}; }
+TE_DEVICE te_f16 te_lane_f16(te_u32 x, int n) { return te_f16{(unsigned short)(x >> 16 * n)}; }
+
+// Maximum and minimum of floats keep NaN.
+TE_DEVICE float te_max_f32(float a, float b)
+{
+    float y;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+}
+TE_DEVICE float te_min_f32(float a, float b)
+{
+    float y;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+}
+TE_DEVICE double te_max_f64(double a, double b) { double t = a > b ? a : b; return a != a ? a : t; }
+TE_DEVICE double te_min_f64(double a, double b) { double t = a < b ? a : b; return a != a ? a : t; }
+
+// Approximations of the special function unit: 2 ulp, denormals count as zero.
+TE_DEVICE float te_exp2(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+TE_DEVICE float te_log2(float x) { float y; asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+TE_DEVICE float te_recip(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+
+// Integers: division and remainder round down and give 0 for a divisor of 0; shifts count modulo the width; all wrap.
+#define TE_INTEGER(T, N, W)                                                                               \
+    TE_DEVICE T te_max_##N(T a, T b) { return a > b ? a : b; }                                            \
+    TE_DEVICE T te_min_##N(T a, T b) { return a < b ? a : b; }                                            \
+    TE_DEVICE T te_shl_##N(T a, T b) { return (T)((te_u64)a << ((te_u64)b & (W - 1))); }                  \
+    TE_DEVICE T te_shr_##N(T a, T b) { return (T)(a >> ((te_u64)b & (W - 1))); }
+#define TE_SIGNED(T, N, W, U)                                                                             \
+    TE_INTEGER(T, N, W)                                                                                   \
+    TE_DEVICE T te_idiv_##N(T a, T b)                                                                     \
+    {                                                                                                     \
+        if (b == 0) return 0;                                                                             \
+        if (b == -1) return (T)(0 - (U)a);                                                                \
+        T q = (T)(a / b);                                                                                 \
+        return (T)(q - ((a % b != 0) & ((a < 0) != (b < 0))));                                            \
+    }                                                                                                     \
+    TE_DEVICE T te_imod_##N(T a, T b)                                                                     \
+    {                                                                                                     \
+        if (b == 0 || b == -1) return 0;                                                                  \
+        T r = (T)(a % b);                                                                                 \
+        return (T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);                                             \
+    }
+#define TE_UNSIGNED(T, N, W)                                                                              \
+    TE_INTEGER(T, N, W)                                                                                   \
+    TE_DEVICE T te_idiv_##N(T a, T b) { return b ? (T)(a / b) : 0; }                                      \
+    TE_DEVICE T te_imod_##N(T a, T b) { return b ? (T)(a % b) : 0; }
+TE_SIGNED(int, int, 32, te_u32)
+TE_SIGNED(signed char, i8, 8, te_u32)
+TE_SIGNED(short, i16, 16, te_u32)
+TE_SIGNED(int, i32, 32, te_u32)
+TE_SIGNED(long long, i64, 64, te_u64)
+TE_UNSIGNED(unsigned char, u8, 8)
+TE_UNSIGNED(unsigned short, u16, 16)
+TE_UNSIGNED(te_u32, u32, 32)
+TE_UNSIGNED(te_u64, u64, 64)
+#define TE_WRAPPING(T, N, U)                                                                              \
+    TE_DEVICE T te_add_##N(T a, T b) { return (T)((U)a + (U)b); }                                         \
+    TE_DEVICE T te_mul_##N(T a, T b) { return (T)((U)a * (U)b); }                                         \
+    TE_DEVICE T te_neg_##N(T a) { return (T)(0 - (U)a); }
+TE_WRAPPING(signed char, i8, te_u32)
+TE_WRAPPING(short, i16, te_u32)
+TE_WRAPPING(int, i32, te_u32)
+TE_WRAPPING(long long, i64, te_u64)
+TE_WRAPPING(unsigned char, u8, te_u32)
+TE_WRAPPING(unsigned short, u16, te_u32)
+
+// A float as an integer: towards zero; NaN and infinities give 0; what does not fit is clipped to 64 bits, then wraps.
+TE_DEVICE long long te_whole(double x)
+{
+    if (!(x - x == 0)) return 0;
+    if (x >= 9223372036854775808.0) return 9223372036854774784LL;
+    return x <= -9223372036854775808.0 ? -9223372036854775807LL - 1 : (long long)x;
+}
+
+// Bits read as another type of the same width.
+template <class B, class A> TE_DEVICE B te_bits(A x)
+{
+    static_assert(sizeof(A) == sizeof(B), "bits of types of different widths");
+    union { A from; B to; } both;
+    both.from = x;
+    return both.to;
+}
+template <> TE_DEVICE bool te_bits<bool, unsigned char>(unsigned char x) { return x != 0; }
+template <> TE_DEVICE bool te_bits<bool, signed char>(signed char x) { return x != 0; }
+
+// This thread's place among all threads of the grid, and their number.
+TE_DEVICE int te_grid_place() { return (int)(blockIdx.x * blockDim.x + threadIdx.x); }
+TE_DEVICE int te_grid_size() { return (int)(gridDim.x * blockDim.x); }
+
+// ---- barriers ----
+
+TE_DEVICE te_u32 te_address(const void *p) { return (te_u32)__cvta_generic_to_shared(p); }
+
+TE_DEVICE void te_barrier(te_u32 bar, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(arrivals) : "memory");
+}
+TE_DEVICE void te_barriers_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+TE_DEVICE void te_expect(te_u32 bar, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+TE_DEVICE void te_arrive(te_u32 bar) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory"); }
+
+// Returns once the phase of this parity has completed.
+TE_DEVICE void te_await(te_u32 bar, int parity)
+{
+#ifdef TE_DEBUG
+    for (te_u32 n = 0; n < TE_SPINS; ++n) {
+        te_u32 done;
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}\n" : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+        if (done) return;
+    }
+    asm volatile("trap;");
+#else
+    asm volatile("{\n.reg .pred p;\n"
+                 "AGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+                 "@p bra DONE;\nbra AGAIN;\nDONE:\n}\n" ::"r"(bar), "r"(parity) : "memory");
+#endif
+}
+
+TE_DEVICE void te_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+TE_DEVICE void te_announce(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// ---- bulk copies; coordinates innermost first ----
+
+TE_DEVICE void te_prefetch(const te_map &map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
+
+#define TE_LOAD "cp.async.bulk.tensor."
+#define TE_LOADED "d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {"
+#define TE_STORED "d.global.shared::cta.bulk_group [%0, {"
+TE_DEVICE void te_copy_in(te_u32 to, const te_map &map, te_u32 bar, int a)
+{
+    asm volatile(TE_LOAD "1" TE_LOADED "%3}], [%2];" ::"r"(to), "l"(&map), "r"(bar), "r"(a) : "memory");
+}
+TE_DEVICE void te_copy_in(te_u32 to, const te_map &map, te_u32 bar, int a, int b)
+{
+    asm volatile(TE_LOAD "2" TE_LOADED "%3, %4}], [%2];" ::"r"(to), "l"(&map), "r"(bar), "r"(a), "r"(b) : "memory");
+}
+TE_DEVICE void te_copy_in(te_u32 to, const te_map &map, te_u32 bar, int a, int b, int c)
+{
+    asm volatile(TE_LOAD "3" TE_LOADED "%3, %4, %5}], [%2];"
+                 ::"r"(to), "l"(&map), "r"(bar), "r"(a), "r"(b), "r"(c) : "memory");
+}
+TE_DEVICE void te_copy_in(te_u32 to, const te_map &map, te_u32 bar, int a, int b, int c, int d)
+{
+    asm volatile(TE_LOAD "4" TE_LOADED "%3, %4, %5, %6}], [%2];"
+                 ::"r"(to), "l"(&map), "r"(bar), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+TE_DEVICE void te_copy_in(te_u32 to, const te_map &map, te_u32 bar, int a, int b, int c, int d, int e)
+{
+    asm volatile(TE_LOAD "5" TE_LOADED "%3, %4, %5, %6, %7}], [%2];"
+                 ::"r"(to), "l"(&map), "r"(bar), "r"(a), "r"(b), "r"(c), "r"(d), "r"(e) : "memory");
+}
+TE_DEVICE void te_copy_out(const te_map &map, te_u32 from, int a)
+{
+    asm volatile(TE_LOAD "1" TE_STORED "%2}], [%1];" ::"l"(&map), "r"(from), "r"(a) : "memory");
+}
+TE_DEVICE void te_copy_out(const te_map &map, te_u32 from, int a, int b)
+{
+    asm volatile(TE_LOAD "2" TE_STORED "%2, %3}], [%1];" ::"l"(&map), "r"(from), "r"(a), "r"(b) : "memory");
+}
+TE_DEVICE void te_copy_out(const te_map &map, te_u32 from, int a, int b, int c)
+{
+    asm volatile(TE_LOAD "3" TE_STORED "%2, %3, %4}], [%1];"
+                 ::"l"(&map), "r"(from), "r"(a), "r"(b), "r"(c) : "memory");
+}
+TE_DEVICE void te_copy_out(const te_map &map, te_u32 from, int a, int b, int c, int d)
+{
+    asm volatile(TE_LOAD "4" TE_STORED "%2, %3, %4, %5}], [%1];"
+                 ::"l"(&map), "r"(from), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+TE_DEVICE void te_copy_out(const te_map &map, te_u32 from, int a, int b, int c, int d, int e)
+{
+    asm volatile(TE_LOAD "5" TE_STORED "%2, %3, %4, %5, %6}], [%1];"
+                 ::"l"(&map), "r"(from), "r"(a), "r"(b), "r"(c), "r"(d), "r"(e) : "memory");
+}
+TE_DEVICE void te_copy_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+template <int N> TE_DEVICE void te_copy_drain() { asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory"); }
+template <int N> TE_DEVICE void te_copy_drain_reads()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+TE_DEVICE void te_proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// ---- matrix products ----
+
+template <int N> TE_DEVICE void te_fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N> TE_DEVICE void te_more_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+TE_DEVICE void te_mma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+TE_DEVICE void te_mma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N> TE_DEVICE void te_mma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory"); }
+
+// Ties registers to this point of the program: no read of them moves above the wait before it.
+template <int N> TE_DEVICE void te_pin(float (&acc)[N])
+{
+#pragma unroll
+    for (int n = 0; n < N; ++n) asm volatile("" : "+f"(acc[n])::"memory");
+}
+
+// The descriptor of a tile with the 128-byte swizzle: 8 lines of 128 bytes follow each other, `boxes` bytes lie between
+// boxes. To move along the tile, add bytes / 16.
+TE_DEVICE te_u64 te_tile(te_u32 address, int boxes)
+{
+    return (te_u64)((address & 0x3FFFF) >> 4) | (te_u64)(boxes >> 4) << 16 | (te_u64)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+// Byte of 16-byte piece `piece` of a line, under the swizzle.
+TE_DEVICE te_u32 te_swizzled(int line, int piece) { return line * 128 + ((piece ^ (line & 7)) << 4); }
+
+// The address that this lane gives to a transfer of four 8 x 8 matrices: 16 lines of its warp, 2 pieces.
+TE_DEVICE te_u32 te_lane_address(te_u32 box, int line, int chunk)
+{
+    const int t = threadIdx.x & 127;
+    return box + te_swizzled(line + (t >> 5) * 16 + (t & 15), 2 * chunk + (t >> 4 & 1));
+}
+TE_DEVICE void te_store_16(te_u32 box, int line, int chunk, te_u32 a, te_u32 b, te_u32 c, te_u32 d)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 ::"r"(te_lane_address(box, line, chunk)), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+TE_DEVICE void te_store_32(te_u32 box, int line, int chunk, float a, float b, float c, float d)
+{
+    const int t = threadIdx.x & 127;
+    const int row = line + (t >> 5) * 16 + (t >> 2 & 7);
+    const te_u32 to = box + te_swizzled(row, 2 * chunk + (t >> 1 & 1)) + (t & 1) * 8;
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + 1024), "f"(c), "f"(d) : "memory");
+}
+TE_DEVICE void te_load_16(te_u32 &a, te_u32 &b, te_u32 &c, te_u32 &d, te_u32 box, int line, int chunk)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(te_lane_address(box, line, chunk)) : "memory");
+}
+// Lines run along the contraction index: matrix i (lanes 8i ...) holds lines 8·(i / 2) of the chunk, columns 8·(i % 2).
+TE_DEVICE void te_load_16_turned(te_u32 &a, te_u32 &b, te_u32 &c, te_u32 &d, te_u32 box, int column, int chunk)
+{
+    const int t = threadIdx.x & 127;
+    const int piece = (column >> 3) + (t >> 5) * 2 + (t >> 3 & 1);
+    const te_u32 from = box + te_swizzled(16 * chunk + (t >> 4 & 1) * 8 + (t & 7), piece);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(from) : "memory");
+}

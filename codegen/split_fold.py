@@ -1,0 +1,157 @@
+"""Splitting a stream over blocks, where tiles of rows and columns alone leave most of the chip idle.
+
+    out = f(fold over k of lifts)
+      part_n[s, ...] = component n of the fold over the s-th share of k            kernel 1
+      out = f(fold over s of the partial states)                                   kernel 2
+
+The second fold is under the same monoid. A head lifts to its partial value. A follower's partial value belongs to the
+statistic of its own share, so it lifts to its rebase from there: rebase(self = part, from = share's, to = at).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tang_egg.affine import Index, affine
+from tang_egg.codegen.mma_plan import Plan, Refused, plan
+from tang_egg.ir import (
+    EVERYWHERE,
+    Domain,
+    Read,
+    Reduce,
+    Scalar,
+    StateRef,
+    Statistic,
+    Tensor,
+    free,
+    map_children,
+)
+from tang_egg.monoid import replace_state, state_of
+from tang_egg.program import KernelPlan, Program
+from tang_egg.rewrite import substitute
+
+SHARE = 1024
+"""Points of the stream that a share has at least."""
+
+
+def split_streams(program: Program, units: int, rows: int = 128, columns: int = 256) -> Program:
+    """The program with streams split where their tiles fill less than half of `units` multiprocessors."""
+    kernels: list[KernelPlan] = []
+    replaced: dict[Tensor, Tensor] = {}
+    taken = {t.name for t in program.tensors} | {i.name for i in program.graph.inputs}
+    for k in program.kernels:
+        outputs = tuple(_rebuilt(t, replaced) for t in k.outputs)
+        pieces = _split(outputs, units, rows, columns, taken)
+        if pieces is None:
+            kernels.append(KernelPlan(k.name, outputs, k.laws))
+        else:
+            parts, outputs = pieces
+            kernels.append(KernelPlan(parts[0].name, parts, k.laws))
+            kernels.append(KernelPlan(k.name, outputs, k.laws))
+        replaced |= {old: new for old, new in zip(k.outputs, outputs, strict=True) if old is not new}
+    graph = program.graph
+    last = tuple(replaced.get(t, t) for t in graph.outputs)
+    return Program(type(graph)(graph.name, graph.inputs, last), tuple(kernels))
+
+
+def _rebuilt(t: Tensor, replaced: dict[Tensor, Tensor]) -> Tensor:
+    if not replaced:
+        return t
+    done: dict[Scalar, Scalar] = {}
+
+    def run(s: Scalar) -> Scalar:
+        if s not in done:
+            new = map_children(s, run)
+            if isinstance(new, Read) and isinstance(new.source, Tensor) and new.source in replaced:
+                new = Read(replaced[new.source], new.coordinates, new.at)
+            done[s] = new
+        return done[s]
+
+    body = run(t.body)
+    return t if body is t.body else Tensor(t.name, t.axes, body, t.dtype, t.into, t.at)
+
+
+def _split(
+    outputs: tuple[Tensor, ...], units: int, rows: int, columns: int, taken: set[str]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]] | None:
+    try:
+        p = plan(outputs)
+    except Refused:
+        return None
+    shares = _shares(p, units, rows, columns)
+    if shares < 2:
+        return None
+    size = p.stream.size.value
+    assert size is not None
+    share, inside = (
+        Index(f"{p.stream.name}_share", affine(shares)),
+        Index(f"{p.stream.name}_in", affine(size // shares)),
+    )
+    moved = {p.stream: affine(share) * (size // shares) + inside}
+    where = Domain(
+        tuple(c.substitute(moved) for c in p.group.where.affine),  # type: ignore[arg-type]
+        tuple(substitute(d, moved) for d in p.group.where.data),
+    )
+    body = tuple(substitute(b, moved) for b in p.group.body)
+    parts: dict[int, Tensor] = {}
+    for n in (*p.rows, *(m.part for m in p.matrices)):
+        axes = (share, *(i for i in (*p.batch, p.row, p.column) if i is not None and i in free(p.part_of(n))))
+        kind = p.group.monoid.components[n].type
+        fold = Reduce(p.group.monoid, (inside,), where, body, n)
+        parts[n] = Tensor(_unique(f"{outputs[0].name}_share", taken), axes, fold, "f32" if kind == "real" else kind)
+    reads = {n: Read(t, tuple(affine(i) for i in t.axes)) for n, t in parts.items()}
+    lifts = tuple(_lift(p, n, reads) for n in range(len(p.group.body)))
+    final = {p.part_of(n): Reduce(p.group.monoid, (share,), EVERYWHERE, lifts, n) for n in parts}
+    return tuple(parts.values()), tuple(
+        Tensor(t.name, t.axes, _replaced(t.body, final), t.dtype, t.into, t.at) for t in outputs
+    )
+
+
+def _shares(p: Plan, units: int, rows: int, columns: int) -> int:
+    """How many shares fill the chip once; 1 where splitting gains nothing or sizes are not known."""
+    sizes = [i.size.value for i in (p.row, p.stream, *p.batch)]
+    if None in sizes or p.stream.size.value is None or not _whole(p):
+        return 1
+    row, stream, *batch = (n for n in sizes if n is not None)
+    tiles = -(-row // rows) * prod(batch)
+    if p.column is not None:
+        if p.column.size.value is None:
+            return 1
+        tiles *= -(-p.column.size.value // columns)
+    most = min(units // tiles, stream // SHARE) if tiles else 1
+    return next((n for n in range(most, 1, -1) if stream % (16 * n) == 0), 1)
+
+
+def _whole(p: Plan) -> bool:
+    """Whether every component of the state is one that the outputs need: the second fold lifts them all."""
+    return {*p.rows, *(m.part for m in p.matrices)} == set(range(len(p.group.body)))
+
+
+def _lift(p: Plan, n: int, reads: dict[int, Read]) -> Scalar:
+    follow = p.group.monoid.components[n].follow
+    if follow is None:
+        return reads[n]
+    values: dict[str, Scalar] = {p.group.monoid.components[k].name: r for k, r in reads.items()}
+    start = state_of(follow.statistic, values)
+
+    def of(x: Scalar) -> Scalar | None:
+        if isinstance(x, Statistic):
+            return Statistic("at", x.type) if x.which == "to" else start
+        return values[x.component] if isinstance(x, StateRef) else None
+
+    return replace_state(follow.rebase, of)
+
+
+def _replaced(s: Scalar, final: dict[Reduce, Reduce]) -> Scalar:
+    if isinstance(s, Reduce) and s in final:
+        return final[s]
+    return map_children(s, lambda c: _replaced(c, final))
+
+
+def _unique(stem: str, taken: set[str]) -> str:
+    name, n = stem, 1
+    while name in taken:
+        n += 1
+        name = f"{stem}_{n}"
+    taken.add(name)
+    return name

@@ -1,0 +1,67 @@
+"""How far a result is from its reference, in units of what its storage type allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "tf32": 2e-3, "f16": 5e-3, "bf16": 4e-2}
+"""Largest |error| / max |reference| by storage type; tf32: f32 by way of products that round their operands to it."""
+
+NORM = {"tf32": 1e-3, "f16": 2e-3, "bf16": 1e-2}
+"""Largest ‖error‖ / ‖reference‖ of results whose elements may be off by much: an error in all of them shows here."""
+
+
+def values_of(a: Array, dtype: str) -> Array:
+    """The numbers that a result holds: bf16 comes as its bits, the upper half of those of a single."""
+    return (a.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" and a.dtype == np.uint16 else a
+
+
+def relative_error(got: Any, expected: Any) -> float:
+    """max |got - expected| / max |expected| over finite references; inf where one is not finite and the other is."""
+    a, b = np.asarray(got, np.float64), np.asarray(expected, np.float64)
+    if a.shape != b.shape:
+        return float("inf")
+    if not a.size:
+        return 0.0
+    finite = np.isfinite(b)
+    odd_a, odd_b = a[~finite], b[~finite]
+    if not np.array_equal(odd_a, odd_b, equal_nan=True) or not np.isfinite(a[finite]).all():
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    scale = float(np.max(np.abs(b[finite])))
+    worst = float(np.max(np.abs(a[finite] - b[finite])))
+    return worst / scale if scale > 0.0 else worst
+
+
+def norm_error(got: Any, expected: Any) -> float:
+    """‖got - expected‖ / ‖expected‖ over finite references; arrays of one shape."""
+    a, b = np.asarray(got, np.float64), np.asarray(expected, np.float64)
+    finite = np.isfinite(b)
+    scale = float(np.linalg.norm(b[finite]))
+    size = float(np.linalg.norm(a[finite] - b[finite]))
+    return size / scale if scale > 0.0 else size
+
+
+def excess(got: Any, expected: Any, kind: str) -> float:
+    """The error as a multiple of what a storage type allows: sound up to 1. Integers and bools must be equal."""
+    error = relative_error(got, expected)
+    if kind not in TOLERANCE:
+        return 0.0 if error == 0.0 else float("inf")
+    most = error / TOLERANCE[kind]
+    if kind in NORM and most < float("inf"):
+        most = max(most, norm_error(got, expected) / NORM[kind])
+    return most
+
+
+def told(got: Any, expected: Any, kind: str) -> str:
+    """The error in words."""
+    error = relative_error(got, expected)
+    if kind in NORM and error <= TOLERANCE[kind]:
+        return f"by {norm_error(got, expected):.3g} in the mean over its elements"
+    return f"by {error:.3g} of its largest value"

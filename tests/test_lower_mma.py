@@ -1,0 +1,194 @@
+"""Streams of products: from naive graphs to kernels on matrix units, run in the NumPy meaning of the kernel IR."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tang_egg import notation as te
+from tang_egg.assemble import graph
+from tang_egg.codegen import split_fold
+from tang_egg.codegen.candidates_device import device_schedules
+from tang_egg.codegen.device_run import run_device
+from tang_egg.codegen.kernel import Kernel
+from tang_egg.codegen.kernel_check import check_kernel
+from tang_egg.codegen.lower import kernel_sources
+from tang_egg.codegen.lower_device import lower_device
+from tang_egg.codegen.lower_mma import lower_mma
+from tang_egg.codegen.mma_domain import live
+from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.cost.roofline import MATRIX_UNITS, Costs
+from tang_egg.errors import CodegenError
+from tang_egg.interpret import interpret
+from tang_egg.ir import Graph, Tensor
+from tang_egg.library import linear
+from tang_egg.pipeline import extract
+from tang_egg.program import KernelPlan, Program
+from tang_egg.schedule import Schedule, parse_schedule, print_schedule
+from tang_egg.verify import sample_inputs
+from tests.mma_graphs import MMA, attend, multiply, normaliser
+
+CLOSE = {"bf16": 5e-3, "f16": 1e-3, "f32": 1e-3}
+"""Largest ‖error‖ / ‖reference‖: rounding of operands and outputs in storage, f32 sums."""
+
+
+@cache
+def derived(name: str) -> tuple[Graph, KernelPlan]:
+    g = MMA[name]()
+    (kernel,) = extract(g, costs=Costs(MATRIX_UNITS)).program.kernels
+    return g, kernel
+
+
+def simulate(outputs: tuple[Tensor, ...], kernel: Kernel, inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """The outputs of a kernel in NumPy; they start as NaN."""
+    check_kernel(kernel)
+    arrays = {
+        b.name: np.array(inputs[s.name]).reshape(-1)
+        for b, s in zip(kernel.buffers, kernel_sources(outputs), strict=True)
+        if b.role != "output"
+    }
+    for t in outputs:
+        arrays[t.name] = np.full(prod(n.value or 0 for n in t.shape), np.nan, np.float32)
+    run_device(kernel, arrays, {}, blocks=3, **options)
+    return {t.name: arrays[t.name].reshape([n.value or 0 for n in t.shape]) for t in outputs}
+
+
+def error(got: Any, wanted: Any) -> float:
+    if not np.isfinite(got).all():
+        return float("inf")
+    return float(np.linalg.norm(got - wanted) / max(np.linalg.norm(wanted), 1e-30))
+
+
+def check(name: str, schedule: Schedule, **options: Any) -> None:
+    g, k = derived(name)
+    inputs = sample_inputs(g, {}, edge=False)
+    wanted = interpret(g, inputs)[g.outputs[0].name]
+    got = simulate(k.outputs, lower_mma(k.name, k.outputs, schedule), inputs, **options)[k.outputs[0].name]
+    assert error(got, wanted) < CLOSE[g.outputs[0].dtype]
+
+
+def first(name: str) -> Schedule:
+    found = device_schedules(derived(name)[1].outputs, precise=False)[0]
+    assert found.shape == "mma"
+    return found
+
+
+@pytest.mark.parametrize("name", MMA)
+def test_first_schedule(name: str) -> None:
+    check(name, first(name))
+
+
+@pytest.mark.parametrize("name", ["causal", "product", "normed", "normaliser, long"])
+@pytest.mark.parametrize("order", ["early", "random"])
+def test_copies_may_land_at_any_time(name: str, order: str) -> None:
+    check(name, first(name), order=order, seed=3)
+
+
+ATTEND = "mma tile=i2:{rows},i5:* fold=i3:stream:{stream} consumers={groups} stages={stages} {more}"
+
+
+@pytest.mark.parametrize(
+    ("name", "stream", "stages", "more"),
+    [
+        ("causal", 64, 2, "resident=1 overlap=1"),
+        ("causal", 48, 3, "resident=1 overlap=1 reuse=1"),
+        ("padded", 64, 2, "resident=2 overlap=1 tickets=1 reuse=1 supertile=2"),
+        ("soft cap, causal", 48, 3, "resident=2 overlap=1 turns=1"),
+        ("causal", 64, 3, "resident=1"),
+        ("padded", 48, 2, "resident=2 tickets=1"),
+        ("causal", 64, 2, ""),
+    ],
+)
+def test_fields_change_no_result(name: str, stream: int, stages: int, more: str) -> None:
+    schedule = parse_schedule(ATTEND.format(rows=128, stream=stream, groups=2, stages=stages, more=more))
+    assert parse_schedule(print_schedule(schedule)) == schedule
+    check(name, schedule)
+
+
+@pytest.mark.parametrize(("name", "columns"), [("product", 128), ("product", 192), ("columns first", 256)])
+def test_columns_of_a_product(name: str, columns: int) -> None:
+    row, column, stream = (plan(derived(name)[1].outputs).__getattribute__(x).name for x in ("row", "column", "stream"))
+    check(name, parse_schedule(f"mma tile={row}:128,{column}:{columns} fold={stream}:stream:64 consumers=2 stages=3"))
+
+
+def test_edge_values() -> None:
+    """Values of size ten, zeros, rows without a live key."""
+    for name in ("padded", "causal", "soft cap"):
+        g, k = derived(name)
+        inputs = sample_inputs(g, {}, edge=True)
+        wanted = interpret(g, inputs)["O"]
+        got = simulate(k.outputs, lower_mma(k.name, k.outputs, first(name)), inputs)["O"]
+        assert error(got, wanted) < 2e-2  # scores of several hundred: their last bits are large
+
+
+def test_dead_tiles_are_not_visited() -> None:
+    """A window over long rows reads few tiles; without a domain all are read."""
+    outputs = derived("window")[1].outputs
+    found = live(plan(outputs).group.where, plan(outputs).stream, plan(outputs).row, 64, 128)
+    assert found.masked
+    assert found.moves()
+    assert not found.only_last()
+    causal = derived("causal, equal sides")[1].outputs
+    assert live(plan(causal).group.where, plan(causal).stream, plan(causal).row, 128, 128).only_last()
+    assert not live(plan(causal).group.where, plan(causal).stream, plan(causal).row, 64, 128).only_last()
+
+
+def test_a_stream_is_split_where_tiles_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_fold, "SHARE", 128)
+    for g in (normaliser(128, 1024, 64), attend(1, 1, 128, 1024, 64)):
+        before = extract(g, costs=Costs(MATRIX_UNITS)).program
+        after = split_fold.split_streams(before, 8)
+        assert [len(k.outputs) for k in after.kernels] == [len(after.kernels[0].outputs), 1]
+        assert len(after.kernels[0].outputs) > 1
+        inputs = sample_inputs(g, {}, edge=False)
+        name = g.outputs[0].name
+        wanted = interpret(g, inputs)[name]
+        np.testing.assert_allclose(interpret(after.graph, inputs)[name], wanted, rtol=1e-9, atol=1e-12)
+        parts = after.kernels[0].outputs
+        kernel = lower_mma("parts", parts, device_schedules(parts)[0])
+        exact = interpret(Graph("parts", g.inputs, parts), inputs)
+        for part, value in simulate(parts, kernel, inputs).items():
+            assert error(value, exact[part]) < CLOSE["bf16"]
+
+
+def test_streams_that_fill_the_chip_stay_whole() -> None:
+    program = Program(Graph("g", (), ()), ())
+    assert split_fold.split_streams(program, 132) == program
+    g, k = derived("product")
+    whole = Program(g, (k,))
+    assert split_fold.split_streams(whole, 4).kernels == whole.kernels
+
+
+def test_other_shapes_are_refused() -> None:
+    a = te.input("A", (64, 60), "bf16")
+    b = te.input("B", (60, 60), "bf16")
+    outputs = extract(graph("odd", C=linear(a, b))).program.kernels[0].outputs
+    with pytest.raises(Refused, match="multiples of 16 bytes"):
+        plan(outputs)
+    assert all(s.shape != "mma" for s in device_schedules(outputs))
+    i, j, x = te.index("i", 64), te.index("j", 64), te.input("X", (64, 64))
+    sums = extract(graph("sums", te.tensor("y", (i,), te.sum(j, x[i, j])))).program.kernels[0].outputs
+    with pytest.raises(Refused):
+        plan(sums)
+
+
+def test_a_schedule_that_does_not_fit_says_why() -> None:
+    _, k = derived("plain")
+    with pytest.raises(CodegenError, match="192 rows for 2 groups of 64") as raised:
+        lower_device(k.name, k.outputs, parse_schedule("mma tile=i2:192 fold=i3:stream:64 consumers=2 resident=1"))
+    assert "mend" in str(raised.value)
+
+
+def test_a_view_that_ends_early_is_refused() -> None:
+    """Past the end of a slice lies data, not zeros: a last tile longer than the contraction may not be copied."""
+    a, b = te.input("A", (64, 128), "bf16"), te.input("B", (128, 64), "bf16")
+    i, j, c = te.index("i", 64), te.index("j", 64), te.index("c", 72)
+    sliced = graph("sliced", te.tensor("C", (i, j), te.sum(c, a[i, c] * b[c, j]), "bf16"))
+    outputs = extract(sliced).program.kernels[0].outputs
+    assert all(s.shape != "mma" for s in device_schedules(outputs))
+    whole = multiply(64, 64, 72)
+    assert device_schedules(extract(whole).program.kernels[0].outputs)[0].shape == "mma"
