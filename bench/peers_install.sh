@@ -71,7 +71,10 @@ if ((${#wheels[@]} > 0)); then
 fi
 mkdir -p "$target"
 for archive in "$kept"/*.tar.xz; do
-    "$python" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2], filter="data")' \
-        "$archive" "$target"
+    # Python before 3.11.4 has no filters
+    "$python" -c 'import sys, tarfile
+with tarfile.open(sys.argv[1]) as archive:
+    archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+    archive.extractall(sys.argv[2])' "$archive" "$target"
 done
 echo "installed into $target: $(cd "$kept" && printf '%s ' *.whl *.tar.xz)"

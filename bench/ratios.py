@@ -113,6 +113,37 @@ def _line(c: Comparison) -> str:
     return f"{head} {c.ours:9.4g} ms  best {best:>5}  {share}  {peers}"
 
 
+def markdown(found: Sequence[Comparison]) -> str:
+    """The same as tables in Markdown, one a suite, with a column for each peer."""
+    parts = []
+    for suite, judged in JUDGED.items():
+        of_suite = [c for c in found if c.suite == suite]
+        if not of_suite:
+            continue
+        peers = list(dict.fromkeys(name for c in of_suite for name in c.peers))
+        wanted = f" At least {judged.least:g} of {' and '.join(judged.systems)}." if judged.least else ""
+        titles = ("program", "shape", "type", "floor, ms", "ours, ms", "of the floor", "best", *peers)
+        lines = ["|" + _cells(f" {t}" for t in titles)]
+        lines.append("|---|---|---|--:|--:|--:|--:|" + "--:|" * len(peers))
+        lines += [_row(c, peers) for c in of_suite]
+        parts.append(f"`{suite}`.{wanted} {_mean('Geometric mean', of_suite)}.\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _row(c: Comparison, peers: Sequence[str]) -> str:
+    shape = " ".join(f"{k}={v}" for k, v in c.row["shape"].items())
+    ours = f"failed: {c.failed}" if c.ours is None else f"{c.ours:.4g}"
+    share = "" if c.floor_share is None else f"{c.floor_share:.0%}"
+    best = "" if c.best is None else f"{c.best:.2f}"
+    times = (f" {c.peers[p]:.4g} ({c.ratios[p]:.2f})" if p in c.ratios else f" {c.peers.get(p, '')}" for p in peers)
+    fixed = (c.row["program"], shape, c.row["dtype"], f"{c.row['floor_ms']:.4g}", ours, share, best)
+    return "|" + _cells(f" {x}" for x in fixed) + _cells(times)
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return "".join(f"{t.rstrip()} |" for t in texts)
+
+
 def _mean(title: str, found: Sequence[Comparison]) -> str:
     best = [c.best for c in found if c.best is not None]
     mean = geometric_mean(best)
@@ -128,7 +159,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     )
     parser.add_argument("--log", type=Path, default=log.FILE, metavar="FILE", help="(default: bench/log.jsonl)")
     parser.add_argument("--device", metavar="TEXT", default="", help="only devices whose name contains it")
+    parser.add_argument("--markdown", action="store_true", help="as tables of docs/cuda-measurements.md")
     given = parser.parse_args(arguments)
     rows = [r for r in log.read(given.log) if given.device in str(r["device"])]
-    print(report(comparisons(rows)))
+    print((markdown if given.markdown else report)(comparisons(rows)))
     return 0

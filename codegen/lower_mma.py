@@ -19,7 +19,7 @@ from tang_egg.codegen.mma_producer import Producer
 from tang_egg.ir import Tensor
 from tang_egg.schedule import Schedule
 
-REGISTERS = {1: (0, 0), 2: (40, 232), 3: (32, 160)}
+REGISTERS = {1: (40, 232), 2: (40, 232), 3: (32, 160)}
 """Registers of a producer's and a consumer's thread, by the number of consumers."""
 
 

@@ -95,6 +95,7 @@ class Cells:
         self.known: dict[Scalar, Value] = {}
         self.ragged: dict[Index, bool] = {}
         self.settled: list[tuple[Scalar, dict[Scalar, float], float]] = []
+        self._gone: set[Scalar] = set()
         self._held: dict[object, Expr] = {}
         self._outer: list[Stmt] | None = None
         self._middle: list[Stmt] | None = None
@@ -114,11 +115,11 @@ class Cells:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """What is computed inside is forgotten afterwards (it stands in a block that may not run)."""
-        held, known, settled = dict(self._held), dict(self.known), list(self.settled)
+        held, known, settled, gone = dict(self._held), dict(self.known), list(self.settled), set(self._gone)
         try:
             yield
         finally:
-            self._held, self.known, self.settled = held, known, settled
+            self._held, self.known, self.settled, self._gone = held, known, settled, gone
 
     def columns(self, count: int, body: Callable[[Affine], None]) -> None:
         """A nest over `count` columns of this warp group, eight at a time; `body` writes one step."""
@@ -153,7 +154,13 @@ class Cells:
             if x in self.known:
                 found |= self.known[x].level
                 continue
-            if isinstance(x, (Reduce, StateRef, Statistic)):
+            if x in self._gone:
+                found |= CELL
+                continue
+            if isinstance(x, Statistic):
+                found |= ROW
+                continue
+            if isinstance(x, (Reduce, StateRef)):
                 raise Refused("a fold or a state where none can be computed")
             forms: list[Affine] = []
             if isinstance(x, Position):
@@ -214,6 +221,8 @@ class Cells:
             inner = self._exp(Apply("mul", (s.args[0], Const(2.0))), at, level)
             below = Call("fast_recip", (Call("add", (inner, Literal(1.0, "f32")), "f32"),), "f32")
             return Call("fma", (Literal(-2.0, "f32"), below, Literal(1.0, "f32")), "f32")
+        if op == "erf" and level == CELL:
+            return self._erf(self.w.let("x", self.value(s.args[0], at)))
         if op == "log":
             return Call("mul", (Call("log2", (self.value(s.args[0], at),), "f32"), Literal(LN2, "f32")), "f32")
         args = tuple(self.value(a, at) for a in s.args)
@@ -222,6 +231,19 @@ class Cells:
         if op == "recip" and level == CELL:
             return Call("fast_recip", args, "f32")
         return Call(op, args, _kernel_type(s))
+
+    def _erf(self, x: Expr) -> Expr:
+        """The error function to 2e-7 (Abramowitz and Stegun 7.1.26): two special functions and eight multiply-adds."""
+        size = self.w.let("size", Call("fast_max", (x, Call("neg", (x,), "f32")), "f32"))
+        below = Call("fma", (size, Literal(0.3275911, "f32"), Literal(1.0, "f32")), "f32")
+        t = self.w.let("t", Call("fast_recip", (below,), "f32"))
+        total: Expr = Literal(1.061405429, "f32")
+        for c in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+            total = Call("fma", (total, t, Literal(c, "f32")), "f32")
+        square = Call("mul", (size, Call("mul", (size, Literal(-LOG2E, "f32")), "f32")), "f32")
+        tail = Call("mul", (Call("mul", (total, t), "f32"), Call("exp2", (square,), "f32")), "f32")
+        value = self.w.let("erf", Call("add", (Literal(1.0, "f32"), Call("neg", (tail,), "f32")), "f32"))
+        return Select(Call("lt", (x, Literal(0.0, "f32")), "bool"), Call("neg", (value,), "f32"), value, "f32")
 
     def _exp(self, x: Scalar, at: Place, level: int) -> Expr:
         if level != CELL:
@@ -242,17 +264,18 @@ class Cells:
         assert total is not None
         return Call("exp2", (total,), "f32")
 
-    def settle_terms(self, term: Scalar, value: Scalar, roots: tuple[Scalar, ...]) -> bool:
+    def settle_terms(self, term: Scalar, value: Scalar, lift: Scalar, roots: tuple[Scalar, ...]) -> bool:
         """From now on `value` is held where `term` was: whether every use of the term in `roots` is through the value.
 
-        A use counts if it is the value itself, or an exponent whose linear form is a multiple of the value's and more.
+        A use counts if it is the value itself, the lift that it was made for, or an exponent whose linear form holds a
+        multiple of the value's.
         """
-        wanted, constant = linear(value)
+        wanted, constant = self.spread(value)
         self.settled.append((value, wanted, constant))
         stack, seen = list(roots), set[Scalar]()
         while stack:
             s = stack.pop()
-            if s is value or s in seen:
+            if s is value or s is lift or s in seen:
                 continue
             seen.add(s)
             if s is term:
@@ -264,9 +287,58 @@ class Cells:
                 stack.extend(children(s))
         return True
 
+    def overwrite(self, term: Scalar, kept: Scalar, value: Value) -> None:
+        """The registers of `term` hold `kept` from here on."""
+        del self.known[term]
+        self._gone.add(term)
+        self.known[kept] = value
+
+    def spread(self, s: Scalar) -> tuple[dict[Scalar, float], float]:
+        """Σ coefficient · term + constant, with products by what no column changes multiplied out.
+
+        The position of a cell is that of the thread's first column in its row, and the columns from there on. So a
+        bias that is a multiple of distance comes apart into a term for each, and both stay as exact as they were.
+        """
+        if s in self.known:
+            return {s: 1.0}, 0.0
+        if not isinstance(s, Apply):
+            return linear(s)
+        if s.op == "neg":
+            return _scaled(self.spread(s.args[0]), -1.0)
+        if s.op == "add":
+            return _added([self.spread(a) for a in s.args])
+        if s.op == "cast:real" and isinstance(s.args[0], Position):
+            return self._spread_position(s, s.args[0].form)
+        if s.op == "mul":
+            for a, b in (s.args, s.args[::-1]):
+                if isinstance(b, Const) and math.isfinite(float(b.value)):
+                    return _scaled(self.spread(a), float(b.value))
+            for a, b in (s.args, s.args[::-1]):
+                if not self.level(b) & COLUMN and self.level(a) & COLUMN:
+                    terms, constant = self.spread(a)
+                    if len(terms) + bool(constant) > 1:
+                        by: dict[Scalar, float] = {Apply("mul", (t, b)): c for t, c in terms.items()}
+                        return (by | {b: constant}, 0.0) if constant else (by, 0.0)
+        return {s: 1.0}, 0.0
+
+    def _spread_position(self, s: Apply, form: Affine) -> tuple[dict[Scalar, float], float]:
+        step = (
+            form.coefficient(self.column).value if self.column is not None and self.column in form.indices() else None
+        )
+        if step is None or not form.indices() - {self.column}:
+            return {s: 1.0}, 0.0
+        assert self.column is not None
+        offset = StateRef("tile", f"columns of {self.column.name}")
+        start = StateRef("tile", f"start of {form!r}")
+        rows = tuple(self.rows)
+        moved: dict[Atom, AffineLike] = {**self._fixed, self.column: self.first}
+        self.known[offset] = Value(COLUMN, _column_offset)
+        self.known[start] = Value(ROW, lambda at: _real(form.substitute({**moved, self.row: rows[at.h]})))
+        return {offset: float(step), start: 1.0}, 0.0
+
     def _linear(self, s: Scalar) -> tuple[dict[Scalar, float], float]:
         """The linear form of `s` over values that are held: a settled value stands for the terms it was made of."""
-        terms, constant = linear(s)
+        terms, constant = self.spread(s)
         for value, wanted, extra in self.settled:
             ratio = {terms.get(t, 0.0) / c for t, c in wanted.items()}
             if len(ratio) == 1 and (r := ratio.pop()) != 0.0:
@@ -279,8 +351,10 @@ class Cells:
         goal = "f32" if target == "real" else target
         if isinstance(x, Position) and goal == "f32" and level & COLUMN:
             rest, step = self._split(x.form, at)
-            near = self.w_outer_let("p", Call("cast", (Form(rest),), "f32"), (x, "real", at.h))
-            return Call("add", (near, Call("cast", (Form(step),), "f32")), "f32")
+            near = self.w_outer_let("p", _real(rest), (x, "real", at.h))
+            return Call("add", (near, _real(step)), "f32")
+        if isinstance(x, Position) and goal == "f32":
+            return _real(self.position(x.form, at))
         value = self.value(x, at)
         if target in FLOATS and target not in ("real", "f32"):
             if target == "f64":
@@ -373,26 +447,41 @@ class Cells:
         return form.form
 
 
+def _column_offset(at: Place) -> Expr:
+    assert at.j is not None
+    return _real(8 * at.j + at.e)
+
+
+def _real(form: Affine) -> Expr:
+    """A position as f32, by way of 32 bits: positions are shorter than 2^31."""
+    return Call("cast", (Call("cast", (Form(form),), "i32"),), "f32")
+
+
+def _scaled(form: tuple[dict[Scalar, float], float], by: float) -> tuple[dict[Scalar, float], float]:
+    terms, constant = form
+    return {t: c * by for t, c in terms.items()}, constant * by
+
+
+def _added(forms: list[tuple[dict[Scalar, float], float]]) -> tuple[dict[Scalar, float], float]:
+    terms: dict[Scalar, float] = {}
+    for more, _ in forms:
+        for t, c in more.items():
+            terms[t] = terms.get(t, 0.0) + c
+    return terms, sum(c for _, c in forms)
+
+
 def linear(s: Scalar) -> tuple[dict[Scalar, float], float]:
     """A real expression as Σ coefficient · term + constant, as far as sums and constant factors go."""
     if isinstance(s, Const):
         return {}, float(s.value)
     if isinstance(s, Apply) and s.op == "neg":
-        terms, c = linear(s.args[0])
-        return {t: -x for t, x in terms.items()}, -c
+        return _scaled(linear(s.args[0]), -1.0)
     if isinstance(s, Apply) and s.op == "add":
-        terms, c = dict[Scalar, float](), 0.0
-        for a in s.args:
-            more, d = linear(a)
-            c += d
-            for t, x in more.items():
-                terms[t] = terms.get(t, 0.0) + x
-        return terms, c
+        return _added([linear(a) for a in s.args])
     if isinstance(s, Apply) and s.op == "mul":
         for a, b in (s.args, s.args[::-1]):
             if isinstance(b, Const) and math.isfinite(float(b.value)):
-                terms, c = linear(a)
-                return {t: x * float(b.value) for t, x in terms.items()}, c * float(b.value)
+                return _scaled(linear(a), float(b.value))
     return {s: 1.0}, 0.0
 
 

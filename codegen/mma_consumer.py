@@ -9,6 +9,8 @@ overlapped  S(0); state; then S(t + 1) and acc += P(t) · V(t) are issued togeth
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tang_egg.affine import Affine, affine
 from tang_egg.codegen.device import (
     Announce,
@@ -22,9 +24,9 @@ from tang_egg.codegen.device import (
     MmaWait,
     Sync,
 )
-from tang_egg.codegen.kernel import Assign, Call, Form, If, Literal, Load, Stmt, Var, number, variable
+from tang_egg.codegen.kernel import Assign, Call, Expr, Form, If, Literal, Load, Stmt, Var, number, variable
 from tang_egg.codegen.mma_cells import Cells
-from tang_egg.codegen.mma_domain import Range, tile_range
+from tang_egg.codegen.mma_domain import Range, divided, tile_range
 from tang_egg.codegen.mma_memory import Ring
 from tang_egg.codegen.mma_outputs import Outputs
 from tang_egg.codegen.mma_state import Streams
@@ -47,6 +49,8 @@ class Consumer(Outputs):
             )
             self._declare()
             self.at = {r.name: self.start(r, 0) for r in m.rings}
+            if m.outer is not None and not self.plan.direct and not self.plan.contractions:
+                self.ahead = self.start(m.outer, 0)
             if self.schedule.turns and self.g.groups == 2:
                 second = Call("eq", (Form(variable("group")), number(1)), "bool")
                 w.out.append(If(second, (Announce(number(4), 256),)))
@@ -123,32 +127,100 @@ class Consumer(Outputs):
         w.out.append(Arrive(ring.empty, before, "warp"))
 
     def _staged(self, streams: Streams, found: Range) -> None:
+        """Two tiles per turn of the loop: while the product of one runs, the left factors of the next are made.
+
+        They are packed into two sets of registers in turn, since a product may read its set until it is awaited.
+        """
+        w = self.w
+        count = found.count
+        if any(streams.follow(x.part) is not None for x in self.plan.matrices):
+            self._staged_in_turn(streams, found)
+            return
+        self._left_factors(streams, found, affine(0), 0)
+        pairs = divided(count, 2)
+        with w.loop("pair", number(0), pairs) as pair, streams.cells.scope():
+            first = w.integer("step", Form(2 * pair))
+            self._product_beside(first, 0, lambda: self._left_factors(streams, found, first + 1, 1))
+            more = Call("lt", (Form(first + 2), Form(count)), "bool")
+
+            def after() -> None:
+                with streams.cells.scope(), w.when(more):
+                    self._left_factors(streams, found, first + 2, 0)
+
+            self._product_beside(first + 1, 1, after)
+        last = w.integer("step", Form(count - 1))
+        with w.when(Call("eq", (Call("umod", (Form(count), number(2)), "i64"), number(1)), "bool")):
+            self._product_beside(last, 0, lambda: None)
+
+    def _staged_in_turn(self, streams: Streams, found: Range) -> None:
+        """One tile after the other: accumulators that follow a statistic move between their products."""
+        w = self.w
+        with w.loop("step", number(0), Form(found.count)) as step, streams.cells.scope():
+            factors = self._left_factors(streams, found, step, 0)
+            self._rescale(factors, Call("lt", (number(0), Form(step)), "bool"))
+            self._product_beside(step, 0, lambda: None)
+
+    def _left_factors(self, streams: Streams, found: Range, step: Affine, which: int) -> dict[int, tuple[Var, Var]]:
+        """The staged operands of a step in registers: folded into the row parts, and packed as set `which`.
+
+        Gives the factors by which matrix parts move.
+        """
         w, ring = self.w, self.memory.outer
         assert ring is not None
-        slot, phase = self.at[ring.name]
-        with w.loop("step", number(0), Form(found.count)) as step, streams.cells.scope():
+        slot, phase = self.ahead
+        with streams.cells.scope():
             k = self._k(found, step)
+            self._fetch_columns(streams, w.integer("column", Form(k + self.column_offset)))
             w.out.append(Await(ring.full, slot, phase))
             for o, b in zip(self.plan.staged, self.raw.values(), strict=True):
                 self._load(ring.of(o), b, slot)
-            self._update(streams, found, k, {}, self.raw)
-            w.out.append(MmaFence())
-            self._products(ring, slot, Call("eq", (Form(step), number(0)), "bool"), True)
-            w.out.append(MmaCommit())
-            w.out.append(MmaWait(0, tuple(self.acc.values())))
-            w.out.append(Arrive(ring.empty, slot, "warp"))
-            self.advance(ring, (slot, phase))
+            self.advance(ring, self.ahead)
+            return self._update(streams, found, k, {}, self.raw, self.live.masked, which)
+
+    def _product_beside(self, step: Affine, which: int, work: Callable[[], object]) -> None:
+        """acc += P · B of a step with the set `which`, while `work` is done."""
+        w, ring = self.w, self.memory.outer
+        assert ring is not None
+        slot, phase = self.at[ring.name]
+        w.out.append(MmaFence())
+        self._products(ring, slot, Call("eq", (Form(step), number(0)), "bool"), True, which)
+        w.out.append(MmaCommit())
+        work()
+        w.out.append(MmaWait(0, tuple(self.acc.values())))
+        w.out.append(Arrive(ring.empty, slot, "warp"))
+        self.advance(ring, (slot, phase))
 
     def _in_turn(self, streams: Streams, found: Range) -> None:
         w, m = self.w, self.memory
         inner, outer = m.inner, m.outer
         assert inner is not None
-        with w.loop("step", number(0), Form(found.count)) as step, streams.cells.scope():
-            k = self._k(found, step)
-            self._scores(inner)
-            factors = self._update(streams, found, k, self.scores, {})
-            if outer is not None:
-                self._accumulate(outer, factors, step)
+        for start, stop, masked in self._segments(found, affine(0)):
+            with w.loop("step", Form(start), Form(stop)) as step, streams.cells.scope():
+                k = self._k(found, step)
+                self._scores(inner)
+                factors = self._update(streams, found, k, self.scores, {}, masked)
+                if outer is not None:
+                    self._accumulate(outer, factors, step)
+
+    def _segments(self, found: Range, begin: Affine) -> list[tuple[Affine, Affine, bool | None]]:
+        """The steps from `begin` on, in loops of their own where masks are needed and where they are not."""
+        if not self.live.masked or (self.live.only_last() and begin.value == 1):
+            return [(begin, found.count, False)]
+        if self.live.everywhere:
+            return [(begin, found.count, True)]
+        w = self.w
+        if begin.value == 0:
+            start, stop = found.full
+        else:
+            start, stop = (
+                w.integer(n, _at_least(x, begin)) for n, x in zip(("masked", "full"), found.full, strict=True)
+            )
+        found_segments: list[tuple[Affine, Affine, bool | None]] = [(start, stop, False)]
+        if start.value is None or start.value > (begin.value or 0):
+            found_segments.insert(0, (begin, start, True))
+        if found.low is not None:
+            found_segments.append((stop, found.count, True))
+        return found_segments
 
     def _accumulate(self, outer: Ring, factors: dict[int, tuple[Var, Var]], step: Affine) -> None:
         """acc := acc · factor + P · B for one tile, awaited."""
@@ -169,38 +241,14 @@ class Consumer(Outputs):
         inner, outer = m.inner, m.outer
         assert inner is not None
         assert outer is not None
-        turns = self.schedule.turns and self.g.groups == 2
         self._scores(inner)
         with streams.cells.scope():
-            self._update(streams, found, self._k(found, affine(0)), self.scores, {})
+            self._update(streams, found, self._k(found, affine(0)), self.scores, {}, None)
         self._pack()
-        islot, iphase = self.at[inner.name]
         oslot, ophase = self.at[outer.name]
-        group = variable("group")
-        only_first = self.live.only_last()
-        with w.loop("step", number(1), Form(found.count)) as step, streams.cells.scope():
-            k = self._k(found, step)
-            w.out.append(Await(inner.full, islot, iphase))
-            if turns:
-                w.out.append(Sync(Form(4 + group), 256))
-            w.out.append(MmaFence())
-            self._issue(inner, islot, Literal(True, "bool"))
-            w.out.append(MmaCommit())
-            w.out.append(Await(outer.full, oslot, ophase))
-            w.out.append(MmaFence())
-            self._products(outer, oslot, Call("eq", (Form(step), number(1)), "bool"), True)
-            w.out.append(MmaCommit())
-            if turns:
-                w.out.append(Announce(Form(5 - group), 256))
-            w.out.append(MmaWait(1, tuple(self.scores.values())))
-            w.out.append(Arrive(inner.empty, islot, "warp"))
-            self.advance(inner, (islot, iphase))
-            factors = self._update(streams, found, k, self.scores, {}, unmasked=only_first)
-            w.out.append(MmaWait(0, tuple(self.acc.values())))
-            w.out.append(Arrive(outer.empty, oslot, "warp"))
-            self.advance(outer, (oslot, ophase))
-            self._rescale(factors, None)
-            self._pack()
+        for start, stop, masked in self._segments(found, affine(1)):
+            with w.loop("step", Form(start), Form(stop)) as step, streams.cells.scope():
+                self._overlapped_step(streams, found, step, masked)
         w.out.append(Await(outer.full, oslot, ophase))
         w.out.append(MmaFence())
         self._products(outer, oslot, Call("eq", (Form(found.count), number(1)), "bool"), True)
@@ -208,3 +256,41 @@ class Consumer(Outputs):
         w.out.append(MmaWait(0, tuple(self.acc.values())))
         w.out.append(Arrive(outer.empty, oslot, "warp"))
         self.advance(outer, (oslot, ophase))
+
+    def _overlapped_step(self, streams: Streams, found: Range, step: Affine, masked: bool | None) -> None:
+        """Scores of this step and the product of the one before are issued together; the state waits for the first."""
+        w, m = self.w, self.memory
+        inner, outer = m.inner, m.outer
+        assert inner is not None
+        assert outer is not None
+        turns = self.schedule.turns and self.g.groups == 2
+        (islot, iphase), (oslot, ophase) = self.at[inner.name], self.at[outer.name]
+        group = variable("group")
+        k = self._k(found, step)
+        w.out.append(Await(inner.full, islot, iphase))
+        if turns:
+            w.out.append(Sync(Form(4 + group), 256))
+        w.out.append(MmaFence())
+        self._issue(inner, islot, Literal(True, "bool"))
+        w.out.append(MmaCommit())
+        w.out.append(Await(outer.full, oslot, ophase))
+        w.out.append(MmaFence())
+        self._products(outer, oslot, Call("eq", (Form(step), number(1)), "bool"), True)
+        w.out.append(MmaCommit())
+        if turns:
+            w.out.append(Announce(Form(5 - group), 256))
+        w.out.append(MmaWait(1, tuple(self.scores.values())))
+        w.out.append(Arrive(inner.empty, islot, "warp"))
+        self.advance(inner, (islot, iphase))
+        factors = self._update(streams, found, k, self.scores, {}, masked)
+        w.out.append(MmaWait(0, tuple(self.acc.values())))
+        w.out.append(Arrive(outer.empty, oslot, "warp"))
+        self.advance(outer, (oslot, ophase))
+        self._rescale(factors, None)
+        self._pack()
+
+
+def _at_least(x: Affine, low: Affine) -> Expr:
+    if x.value is not None and low.value is not None:
+        return number(max(x.value, low.value))
+    return Call("max", (Form(x), Form(low)), "i64")

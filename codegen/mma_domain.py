@@ -106,12 +106,16 @@ def live(where: Domain, stream: Index, row: Index, tile: int, rows: int) -> Live
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The live tiles `first` ... `first + count - 1` of a tile of rows, and the full ones: lo <= k <= hi."""
+    """The live tiles of a tile of rows, visited from last to first: step s is tile first + count - 1 - s.
+
+    `low`, `high`: what is live for every row lies between them. Steps `full` (from, to) need no mask.
+    """
 
     first: Affine
     count: Affine
     low: Affine | None
     high: Affine | None
+    full: tuple[Affine, Affine]
 
 
 def over(fixed: Mapping[Index, Affine], index: Index, value: Affine) -> dict[Atom, AffineLike]:
@@ -154,12 +158,34 @@ def tile_range(w: Writer, found: Live, fixed: Mapping[Index, Affine], start: Aff
         count = w.integer("count", Call("max", (Form(span), number(1)), "i64"))
     else:
         count = tiles
-    return Range(
-        first,
-        count,
-        w.integer("low", low) if low is not None else None,
-        w.integer("high", high) if high is not None else None,
-    )
+    lowest = w.integer("low", low) if low is not None else None
+    highest = w.integer("high", high) if high is not None else None
+    return Range(first, count, lowest, highest, _full(w, found, first, count, lowest, highest))
+
+
+def _full(
+    w: Writer, found: Live, first: Affine, count: Affine, low: Affine | None, high: Affine | None
+) -> tuple[Affine, Affine]:
+    """The steps that need no mask: below the tiles that reach past `high`, above those that begin before `low`."""
+    if found.everywhere:
+        return count, count
+    start, stop = affine(0), count
+    if high is not None:
+        below = Call("udiv", (Call("max", (Form(high + 1), number(0)), "i64"), number(found.tile)), "i64")
+        above = first + count - w.integer("below", below)
+        start = w.integer("masked", _between(Form(above), number(0), Form(count)))
+    if low is not None:
+        raised = Call("max", (Form(low + (found.tile - 1)), number(0)), "i64")
+        under = w.integer("under", Call("udiv", (raised, number(found.tile)), "i64"))
+        stop = w.integer("full", _between(Form(first + count - under), Form(start), Form(count)))
+    return start, stop
+
+
+def _between(x: Expr, low: Expr, high: Expr) -> Expr:
+    if all(isinstance(e, Form) and e.form.value is not None for e in (x, low, high)):
+        a, b, c = (e.form.value or 0 for e in (x, low, high) if isinstance(e, Form))
+        return number(min(max(a, b), c))
+    return Call("min", (Call("max", (x, low), "i64"), high), "i64")
 
 
 def needs_mask(found: Live, r: Range, k: Affine) -> Expr:

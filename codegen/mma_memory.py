@@ -102,6 +102,8 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
     if schedule.unit == "tf32":
         if any(o.major != "k" for o in _operands(plan)):
             raise Refused("tf32 operands must be contiguous along the contraction")
+        if plan.matrices and not plan.direct:
+            raise Refused("left factors that are computed, in tf32")
     elif plan.dtype == "f32":
         raise Refused("f32 operands, and no unit that the schedule allows for them")
     return Geometry(rows, groups, stream, columns, chunk)

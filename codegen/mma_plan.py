@@ -113,6 +113,7 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
         raise Refused("nothing in it is a product of matrices")
     for n in needed:
         _check_component(group, n, n in rows)
+    _check_statistics(group, needed)
     staged = () if found else _staged([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
     operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
     dtypes = {o.dtype for o in operands}
@@ -298,6 +299,15 @@ def _check_component(group: Reduce, n: int, is_row: bool) -> None:
     base = group.monoid.combine[n] if component.follow is None else component.follow.base.combine[0]
     if not is_row and not (isinstance(base, Apply) and base.op == "add"):
         raise Refused("products under another monoid than a sum")
+
+
+def _check_statistics(group: Reduce, needed: list[int]) -> None:
+    """One statistic moves all followers, and each lift is given relative to it."""
+    followers = {n: f for n in needed if (f := group.monoid.components[n].follow) is not None}
+    if len({(f.statistic, f.empty) for f in followers.values()}) > 1:
+        raise Refused("followers of different statistics")
+    if not all(any(isinstance(x, Statistic) for x in walk(group.body[n])) for n in followers):
+        raise Refused("a follower whose lift belongs to the statistic of its own point")
 
 
 def rebase_factor(follow: Follow) -> Scalar | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tang_egg.affine import Affine, affine
 from tang_egg.codegen.device import (
     Arrive,
@@ -32,13 +34,14 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.mma_cells import COLUMN, Place, Value
 from tang_egg.codegen.mma_domain import Range, needs_mask
 from tang_egg.codegen.mma_frame import Frame
 from tang_egg.codegen.mma_memory import Placed, Ring
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.mma_state import Streams
 from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts
-from tang_egg.ir import Scalar, Test
+from tang_egg.ir import EVERYWHERE, Read, Scalar, Test, free, walk
 
 
 class Products(Frame):
@@ -47,7 +50,9 @@ class Products(Frame):
     scores: dict[Scalar, Buffer]
     acc: dict[int, Buffer]
     raw: dict[Scalar, Buffer]
-    packed: dict[int, Buffer]
+    packed: list[dict[int, Buffer]]
+    ahead: tuple[Var, Var]
+    ahead_of: dict[Read, Buffer]
     at: dict[str, tuple[Var, Var]]
     resident_slot: Expr
     column_offset: Affine
@@ -66,17 +71,24 @@ class Products(Frame):
         self.scores = {c.node: array("scores", "f32", g.stream // 2) for c in p.contractions}
         self.acc = {m.part: array("acc", "f32", g.columns // 2) for m in p.matrices}
         self.raw = {} if p.direct else {o.read: array("raw", pair, g.stream // 4) for o in p.staged}
-        self.packed: dict[int, Buffer] = {}
+        lifts = [*(m.left for m in p.matrices), *(p.group.body[n] for n in p.rows)]
+        beside = dict.fromkeys(
+            r for x in lifts if not p.contractions for r in walk(x)
+            if isinstance(r, Read) and p.stream in free(r) and p.row not in free(r)
+        )  # fmt: skip
+        self.ahead_of = {} if p.direct else {r: array("columns", "f32", g.stream // 4) for r in beside}
+        self.packed = []
         if p.matrices and not p.direct:
             if p.contractions:
                 if len({m.left for m in p.matrices}) > 1:
                     raise Refused("matrix parts with different left factors")
                 one = array("weights", pair, g.stream // 4)
-                self.packed = {m.part: one for m in p.matrices}
+                self.packed = [{m.part: one for m in p.matrices}]
             else:
                 lefts = dict.fromkeys(m.left for m in p.matrices)
-                arrays = {x: array("weights", pair, g.stream // 4) for x in lefts}
-                self.packed = {m.part: arrays[m.left] for m in p.matrices}
+                for _ in (0, 1):
+                    arrays = {x: array("weights", pair, g.stream // 4) for x in lefts}
+                    self.packed.append({m.part: arrays[m.left] for m in p.matrices})
 
     def _k(self, found: Range, step: Affine) -> Affine:
         return self.w.integer("k0", Form(self.g.stream * (found.first + found.count - 1 - step)))
@@ -91,12 +103,12 @@ class Products(Frame):
     def _steps(self, inner: int) -> int:
         return inner * (128 // self.plan.width) // 32
 
-    def _products(self, ring: Ring, slot: Expr, fresh: Expr, packed: bool) -> None:
+    def _products(self, ring: Ring, slot: Expr, fresh: Expr, packed: bool, which: int = 0) -> None:
         """acc += left · right for every matrix part, on the operands of a slot of the outer ring."""
         for x in self.plan.matrices:
             right = ring.of(x.right)
             if packed:
-                a: Tile | Packed = Packed(self.packed[x.part])
+                a: Tile | Packed = Packed(self.packed[which][x.part])
             else:
                 assert x.plain is not None
                 a = self._operand(ring.of(x.plain), slot, True)
@@ -154,6 +166,19 @@ class Products(Frame):
                 box, inside, line = Form(variable("group")), chunk, number(0)
             self.w.out.append(LoadTile(target, 4 * chunk, placed.stage, slot, box, inside, line, major))
 
+    def _fetch_columns(self, streams: Streams, first: Affine) -> None:
+        """Reads of one value per column are issued before their tile is awaited, to be there when it is."""
+        for read, held in self.ahead_of.items():
+
+            def step(j: Affine, read: Read = read, held: Buffer = held) -> None:
+                for e in (0, 1):
+                    value = streams.cells.value(read, Place(0, e, j))
+                    self.w.out.append(Store(held, Form(2 * j + e), value))
+
+            with streams.cells.over(self.plan.stream, first):
+                streams.cells.columns(self.g.stream, step)
+            streams.cells.known[read] = Value(COLUMN, partial(_column_held, held))
+
     def _release_resident(self) -> None:
         """The slot through which the tile before this one left is handed back, now that its stores have been read."""
         if self.leaving is None or self.memory.resident is None:
@@ -170,22 +195,22 @@ class Products(Frame):
         k: Affine,
         scores: dict[Scalar, Buffer],
         raw: dict[Scalar, Buffer],
-        unmasked: bool = False,
+        masked: bool | None,
+        which: int = 0,
     ) -> dict[int, tuple[Var, Var]]:
-        """Folds a tile into the state; gives the factors by which matrix parts move."""
+        """Folds a tile into the state; gives the factors by which matrix parts move.
+
+        `masked`: whether the tile has elements that do not count; None: it is asked when it is there.
+        """
         p, w = self.plan, self.w
         first = w.integer("column", Form(k + self.column_offset))
-        packed = {} if scores else self.packed
+        packed = {} if scores else self.packed[which]
         values = TileValues(p, scores, raw, packed)
-        masked = self.live.masked and not unmasked
-        tail = Test(p.stream.size - 1 - affine(p.stream) >= 0) if self.live.ragged and masked else None
-        where = p.group.where
-        needed = needs_mask(self.live, found, k) if masked else None
-        if isinstance(needed, Literal):
-            needed = None
-        if not masked:
-            where = type(where)()
-        masks = Masks(where, tail, absorbed_parts(p, streams), needed)
+        masked = False if not self.live.masked else masked
+        where = EVERYWHERE if masked is False else p.group.where
+        tail = Test(p.stream.size - 1 - affine(p.stream) >= 0) if self.live.ragged and masked is not False else None
+        needed = needs_mask(self.live, found, k) if masked is None else None
+        masks = Masks(where, tail, absorbed_parts(p, streams), None if isinstance(needed, Literal) else needed)
         with streams.cells.over(p.stream, first):
             streams.update(values, self.g.stream, masks)
         factors: dict[int, tuple[Var, Var]] = {}
@@ -214,7 +239,7 @@ class Products(Frame):
         """The left factors, rounded and paired: accumulator registers become the operand of the next product."""
         w = self.w
         score = next(iter(self.scores.values()))
-        target = next(iter(self.packed.values()))
+        target = next(iter(self.packed[0].values()))
         with w.loop("j", number(0), number(self.g.stream // 4), "unrolled") as j:
             pair = tuple(Load(score, Form(2 * j + e), "f32") for e in (0, 1))
             w.out.append(Store(target, Form(j), Build(pair, target.type)))
@@ -224,3 +249,8 @@ class Products(Frame):
 
     def _late_release(self) -> bool:
         return bool(self.schedule.reuse) and self.memory.resident is not None and self.memory.resident.depth > 1
+
+
+def _column_held(held: Buffer, at: Place) -> Expr:
+    assert at.j is not None
+    return Load(held, Form(2 * at.j + at.e), "f32")

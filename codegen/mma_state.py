@@ -20,7 +20,7 @@ from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Assign, Call, Expr, Literal, Select, Var
 from tang_egg.codegen.mma_cells import CELL, ROW, Cells, Place, Value
 from tang_egg.codegen.mma_plan import Plan, rebase_factor
-from tang_egg.codegen.mma_tile import Masks, TileValues
+from tang_egg.codegen.mma_tile import Folded, Masks, TileValues
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import Const, Scalar, StateRef, Statistic, walk
 from tang_egg.monoid import Follow, Monoid
@@ -94,13 +94,12 @@ class Streams:
         if not heads:
             return {}
         lifts = {n: self.plan.group.body[n] for n in heads}
-        scaled = {n: tile.view(lifts[n], self, n) for n in heads}
         parts = {n: self._partials(n, heads) for n in heads}
 
         def step(at: Place) -> None:
             for n in heads:
-                view = scaled[n]
-                value = view[0].at(at) if view is not None else self.cells.value(lifts[n], at)
+                held = tile.folded.get(n)
+                value = held.value.at(at) if held is not None else self.cells.value(lifts[n], at)
                 if n not in masks.absorbed:
                     value = masks.select(self.cells, at, value, self.base(n)[1])
                 self._take(parts[n][at.h][at.e], n, value)
@@ -112,14 +111,21 @@ class Streams:
             for h in (0, 1):
                 a, b = parts[n][h]
                 total = self.w.let("m", self.combine(n, a, b)) if a is not b else a
+                # before threads are put together: an offset counts from each thread's own first column
+                total = self._unfolded(tile.folded.get(n), total, h)
                 if not self.rows[n].spread:
                     total = self.across(n, total)
-                if scaled[n] is not None:
-                    _, factor = scaled[n]  # type: ignore[misc]
-                    total = Call("mul", (total, Literal(factor, "f32")), "f32") if factor != 1.0 else total
                 both.append(self.w.let("m", self.combine(n, self.rows[n].registers[h], total)))
             new[n] = (both[0], both[1])
         return new
+
+    def _unfolded(self, held: Folded | None, total: Expr, h: int) -> Expr:
+        """The fold of a head's lift from the fold of what is held of it."""
+        if held is not None and held.factor != 1.0:
+            total = Call("mul", (total, Literal(held.factor, "f32")), "f32")
+        if held is not None and held.offset is not None:
+            total = Call("add", (total, self.cells.value(held.offset, Place(h))), "f32")
+        return total
 
     def _follow(self, tile: TileValues, new: dict[int, tuple[Expr, Expr]], count: int, masks: Masks) -> None:
         following = [n for n in self.plan.rows if self.follow(n) is not None]

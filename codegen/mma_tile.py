@@ -7,14 +7,16 @@ head's own lift, an identity of -inf there makes it 0, and masking the head is e
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Buffer, Build, Call, Expr, Form, Lane, Load, Select, Store
-from tang_egg.codegen.mma_cells import CELL, Cells, Place, Value, linear
+from tang_egg.codegen.mma_cells import CELL, COLUMN, Cells, Place, Value, linear
 from tang_egg.codegen.mma_plan import MatrixPart, Plan, factors
 from tang_egg.codegen.writer import Writer
-from tang_egg.ir import Apply, Const, Domain, Scalar, Statistic, Test, walk
+from tang_egg.ir import Apply, Const, Domain, Reduce, Scalar, Statistic, Test, walk
 
 if TYPE_CHECKING:
     from tang_egg.codegen.mma_state import Streams
@@ -46,6 +48,15 @@ class Masks:
         return Select(condition, value, cells.value(identity), value.type)
 
 
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What a head's lift is folded over: its values, and the factor and offset that the fold of them still gets."""
+
+    value: Value
+    factor: float
+    offset: Scalar | None
+
+
 class TileValues:
     """What a tile of the stream holds in registers: scores from products, or raw operands from shared memory.
 
@@ -58,6 +69,7 @@ class TileValues:
     ) -> None:
         self.plan, self.scores, self.raw, self.packed = plan, scores, raw, packed
         self.in_place = bool(scores)
+        self.folded: dict[int, Folded] = {}
 
     def bind(self, cells: Cells) -> None:
         """Makes the values known to the evaluator."""
@@ -72,62 +84,63 @@ class TileValues:
         return Call("cast", (Lane(pair, at.e, self.plan.dtype),), "f32")
 
     def settle(self, streams: Streams, count: int, masks: Masks) -> None:
-        """Computes a head's lift in place of the scores it comes from, where it is more than a multiple of them."""
+        """Computes what a head is folded over in place of the scores it comes from, masked where that is needed."""
         self.bind(streams.cells)
         for n in streams.heads():
-            lift = streams.plan.group.body[n]
             if streams.statistic_needs(n) and self.scores:
-                self._settle(streams, n, lift, count, masks)
+                self._settle(streams, n, count, masks)
 
-    def _settle(self, streams: Streams, n: int, lift: Scalar, count: int, masks: Masks) -> None:
+    def _settle(self, streams: Streams, n: int, count: int, masks: Masks) -> None:
+        lift, cells = streams.plan.group.body[n], streams.cells
         own = [s for s in self.scores if any(x is s for x in walk(lift))]
         if len(own) != 1:
             masks.absorbed = frozenset()
             return
-        score = self.scores[own[0]]
-        view = self.view(lift, streams, n)
-        identity = streams.base(n)[1]
+        score, identity = self.scores[own[0]], streams.base(n)[1]
+        held = Value(CELL, lambda at: Load(score, Form(_cell(at)), "f32"))
+        kept, factor, offset = self._kept(streams, n, lift)
         masked = n in masks.absorbed and bool(masks.conditions)
 
         def write(value: Callable[[Place], Expr]) -> None:
-            streams.cells.cells(count, lambda at: streams.w.out.append(Store(score, Form(_cell(at)), value(at))))
+            cells.cells(count, lambda at: streams.w.out.append(Store(score, Form(_cell(at)), value(at))))
 
-        if view is None:
-            if not streams.cells.settle_terms(own[0], lift, streams.plan.group.body):
+        if kept is not own[0]:
+            if not cells.settle_terms(own[0], kept, lift, streams.plan.group.body):
                 masks.absorbed = frozenset()
                 return
             if masked and masks.needed is None:
-                write(lambda at: masks.select(streams.cells, at, streams.cells.value(lift, at), identity))
+                write(lambda at: masks.select(cells, at, cells.value(kept, at), identity))
                 masked = False
             else:
-                write(lambda at: streams.cells.value(lift, at))
-            del streams.cells.known[own[0]]
-            streams.cells.known[lift] = Value(CELL, lambda at: Load(score, Form(_cell(at)), "f32"))
-        if masked:
-            load = Value(CELL, lambda at: Load(score, Form(_cell(at)), "f32"))
+                write(lambda at: cells.value(kept, at))
+            cells.overwrite(own[0], kept, held)
+        self.folded[n] = Folded(held, factor, offset)
+        if not masked:
+            return
+        with cells.scope(), ExitStack() as stack:
+            if masks.needed is not None:
+                stack.enter_context(streams.w.when(masks.needed))
+            write(lambda at: masks.select(cells, at, held.at(at), identity))
 
-            def put() -> None:
-                write(lambda at: masks.select(streams.cells, at, load.at(at), identity))
+    def _kept(self, streams: Streams, n: int, lift: Scalar) -> tuple[Scalar, float, Scalar | None]:
+        """A head's lift as kept · factor + offset; factor and offset wait for the end of a fold under max or min.
 
-            if masks.needed is None:
-                put()
-            else:
-                with streams.cells.scope(), streams.w.when(masks.needed):
-                    put()
-
-    def view(self, lift: Scalar, streams: Streams, n: int) -> tuple[Value, float] | None:
-        """A head's lift as (scores, positive factor), where it is that under a maximum: the factor can wait."""
-        if not streams.statistic_needs(n) or streams.cells.known.get(lift) is not None:
-            return None
+        The offset is what no column changes, the factor is positive: max(c·x + r) = c·max x + r.
+        """
         combine, identity = streams.base(n)
-        terms, constant = linear(lift)
-        if len(terms) != 1 or constant or not (isinstance(combine, Apply) and combine.op in ("max", "min")):
-            return None
-        ((term, factor),) = terms.items()
-        if term not in self.scores or factor <= 0.0 or identity not in (Const(float("-inf")), Const(float("inf"))):
-            return None
-        score = self.scores[term]
-        return Value(CELL, lambda at: Load(score, Form(_cell(at)), "f32")), factor
+        if not (isinstance(combine, Apply) and combine.op in ("max", "min")) or identity not in _ENDS:
+            return lift, 1.0, None
+        terms, constant = streams.cells.spread(lift)
+        inside = {t: c for t, c in terms.items() if streams.cells.level(t) & COLUMN}
+        outside = [_term(t, c) for t, c in terms.items() if t not in inside]
+        if constant:
+            outside.append(Const(constant))
+        offset = _sum(outside) if outside else None
+        if len(inside) == 1:
+            ((kept, factor),) = inside.items()
+            if factor > 0.0:
+                return kept, factor, offset
+        return _sum([_term(t, c) for t, c in inside.items()]), 1.0, offset
 
     def keeps(self, m: MatrixPart) -> bool:
         return m.part in self.packed or self.in_place
@@ -135,12 +148,26 @@ class TileValues:
     def keep(self, w: Writer, m: MatrixPart, j: Affine, h: int, pair: tuple[Expr, Expr]) -> None:
         """Leaves two neighbouring values of the left factor for its product."""
         if self.in_place:
-            (score,) = dict.fromkeys(self.scores.values())
+            score = next(iter(self.scores.values()))
             for e, value in enumerate(pair):
                 w.out.append(Store(score, Form(4 * j + (2 * h + e)), value))
             return
         target = self.packed[m.part]
         w.out.append(Store(target, Form(2 * j + h), Build(pair, target.type)))
+
+
+_ENDS = (Const(float("-inf")), Const(float("inf")))
+
+
+def _term(t: Scalar, c: float) -> Scalar:
+    return t if c == 1.0 else Apply("neg", (t,)) if c == -1.0 else Apply("mul", (t, Const(c)))
+
+
+def _sum(parts: list[Scalar]) -> Scalar:
+    total = parts[0]
+    for p in parts[1:]:
+        total = Apply("add", (total, p))
+    return total
 
 
 def _cell(at: Place) -> Affine:
@@ -159,9 +186,18 @@ def absorbed_parts(plan: Plan, streams: Streams) -> frozenset[int]:
     found = {heads[0]}
     for n in [*plan.rows, *(m.part for m in plan.matrices)]:
         body = next((m.left for m in plan.matrices if m.part == n), plan.group.body[n])
-        if streams.follow(n) is not None and any(_vanishes(f, lift) for f in factors(body)):
+        if streams.follow(n) is not None and _absorbed(body, lift):
             found.add(n)
     return frozenset(found)
+
+
+def _absorbed(body: Scalar, lift: Scalar) -> bool:
+    """Whether a lift is 0 where the head's is -inf: one factor vanishes, and no other is made of what was masked."""
+    parts = factors(body)
+    vanishing = [f for f in parts if _vanishes(f, lift)]
+    rest = [f for f in parts if f not in vanishing]
+    masked = {s for s in walk(lift) if isinstance(s, Reduce)}
+    return len(vanishing) == 1 and not any(s in masked for f in rest for s in walk(f))
 
 
 def _vanishes(s: Scalar, lift: Scalar) -> bool:

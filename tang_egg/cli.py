@@ -33,7 +33,7 @@ from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
 from tang_egg.measure import CpuMeasurer, Timing
 from tang_egg.measure_cuda import CudaMeasurer
-from tang_egg.pipeline import TARGETS, Compiled, Extraction, extract, optimize, sources
+from tang_egg.pipeline import TARGETS, Compiled, Extraction, extract_for, optimize, sources
 from tang_egg.report import build_report
 from tang_egg.report_dot import render_dot
 from tang_egg.report_json import render_json
@@ -143,7 +143,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return OK
     with _quiet_output():
         if options.no_run or options.dot:
-            extraction, report = _derive(graph, limits)
+            extraction, report = _derive(graph, limits, options.target)
         else:
             extraction, report = _measure(optimize(graph, options.target, limits=limits))
     _write(_render(extraction, report, options), options.output)
@@ -171,8 +171,8 @@ def _check(options: argparse.Namespace) -> None:
         )
 
 
-def _derive(graph: Graph, limits: Limits) -> tuple[Extraction, Report]:
-    extraction = extract(graph, limits=limits)
+def _derive(graph: Graph, limits: Limits, target: str) -> tuple[Extraction, Report]:
+    extraction = extract_for(target, graph, limits)
     return extraction, build_report(extraction)
 
 

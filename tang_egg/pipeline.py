@@ -282,9 +282,12 @@ def optimize(
     """
     _check_asked(graph, target, values, products)
     device = driver() if target == "cuda" else None
-    extraction = _extract_for(target, graph, replace(limits or Limits(), values=values))
+    extraction = extract_for(target, graph, replace(limits or Limits(), values=values))
     start = time.perf_counter()
-    chosen = _schedules(extraction.program, target, schedule, values, products)
+    units = device is None or device.architecture == "sm_90a"
+    chosen = choose_schedules(
+        extraction.program, target, schedule, exact=values == "ieee", products=products, units=units
+    )
     trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
     runner: CompiledProgram | CudaProgram
     if device is not None:
@@ -313,14 +316,14 @@ def sources(
     in the names of its arrays has no source of its own.
     """
     _check_asked(graph, target, values, products)
-    program = _extract_for(target, graph, replace(limits or Limits(), values=values)).program
-    chosen = _schedules(program, target, schedule, values, products)
+    program = extract_for(target, graph, replace(limits or Limits(), values=values)).program
+    chosen = choose_schedules(program, target, schedule, exact=values == "ieee", products=products)
     if target == "cuda":
         return cuda_sources(cuda_kernels(program, chosen))
     return {k.name: print_kernel(lower(k.name, k.outputs, chosen[k.name]), C) for k in program.kernels}
 
 
-def _extract_for(target: str, graph: Graph, limits: Limits) -> Extraction:
+def extract_for(target: str, graph: Graph, limits: Limits) -> Extraction:
     """An extraction with the costs of a target, its kernels cut the way the target runs them best."""
     if target != "cuda":
         return extract(graph, limits=limits)
@@ -342,20 +345,31 @@ def _check_asked(graph: object, target: str, values: str, products: str) -> None
         raise GraphError(f"no products '{products}'", where="optimize", mend="use 'exact' or 'tf32'")
 
 
-def _schedules(program: Program, target: str, wanted: object, values: str, products: str) -> dict[str, Schedule]:
-    """The schedule of every kernel: the caller's, else the first candidate of the target."""
+def choose_schedules(
+    program: Program,
+    target: str,
+    wanted: object = None,
+    *,
+    exact: bool = False,
+    products: str = "exact",
+    units: bool = True,
+) -> dict[str, Schedule]:
+    """The schedule of every kernel: the caller's, else the first candidate of the target.
+
+    `exact`: infinities and NaN in masked operands must not come through. `units`: the chip has the matrix units that
+    kernels are written for.
+    """
     forced = _forced(wanted, program)
-    return {k.name: forced.get(k.name) or _first_schedule(k, target, values, products) for k in program.kernels}
+    return {k.name: forced.get(k.name) or _first_schedule(k, target, exact, products, units) for k in program.kernels}
 
 
-def _first_schedule(plan: KernelPlan, target: str, values: str, products: str) -> Schedule:
-    if target == "cuda":
-        # a tile multiplies masked elements by zero, which an infinity or NaN in them would survive
-        found = (
-            grid_schedules(plan.outputs) if values == "ieee" else device_schedules(plan.outputs, products == "exact")
-        )
-        return found[0]
-    return schedule_candidates(plan.outputs, threads=threads())[0]
+def _first_schedule(plan: KernelPlan, target: str, exact: bool, products: str, units: bool) -> Schedule:
+    if target != "cuda":
+        return schedule_candidates(plan.outputs, threads=threads())[0]
+    # a tile multiplies masked elements by zero, which an infinity or NaN in them would survive
+    if exact or not units:
+        return grid_schedules(plan.outputs)[0]
+    return device_schedules(plan.outputs, products == "exact")[0]
 
 
 def _forced(schedule: object, program: Program) -> dict[str, Schedule]:

@@ -65,6 +65,38 @@ def normaliser(m: int, v: int, d: int) -> Graph:
     return graph("normaliser", L=library.logsumexp(library.linear(h, w, transposed=True)))
 
 
+def weighted() -> Graph:
+    """softmax(A) V: the weights are made from an operand that is copied, not from products."""
+    a, v = te.input("A", (130, 200), "bf16"), te.input("V", (200, 72), "bf16")
+    return graph("weighted", O=library.matmul(library.softmax(a), v))
+
+
+def entropy() -> Graph:
+    """Σ_j exp(s - max s) · s: a factor beside the exponential that sees the masked scores too."""
+    q, k = te.input("Q", (130, 64), "bf16"), te.input("K", (150, 64), "bf16")
+    i, j, d = te.index("i", 130), te.index("j", 150), te.index("d", 64)
+    s = te.tensor(None, (i, j), te.sum(d, q[i, d] * k[j, d]) * 0.1, "f32")
+    m = te.tensor(None, (i,), te.max(j, s[i, j]), "f32")
+    return graph("entropy", te.tensor("A", (i,), te.sum(j, e.exp(s[i, j] - m[i]) * s[i, j]), "f32"))
+
+
+def two_products() -> Graph:
+    """softmax((Q1 K1ᵀ + Q2 K2ᵀ) / 10) V."""
+    q, k, r, t, v = (te.input(x, (130, 64), "bf16") for x in ("Q1", "K1", "Q2", "K2", "V"))
+    i, j, d, c = te.index("i", 130), te.index("j", 130), te.index("d", 64), te.index("c", 64)
+    both = (te.sum(d, q[i, d] * k[j, d]) + te.sum(d, r[i, d] * t[j, d])) * 0.1
+    weights = library.softmax(te.tensor(None, (i, j), both, "f32"))
+    return graph("two_products", te.tensor("O", (i, c), te.sum(j, weights[i, j] * v[j, c]), "bf16"))
+
+
+def decaying() -> Graph:
+    """Σ_{j <= i} exp((j - i) / 20) V[j, c]: weights from positions alone."""
+    v = te.input("V", (200, 64), "bf16")
+    i, j, c = te.index("i", 200), te.index("j", 200), te.index("c", 64)
+    weight = e.exp(e.cast(j - i, "real") * 0.05)
+    return graph("decaying", te.tensor("O", (i, c), te.sum(j, weight * v[j, c], where=j <= i), "bf16"))
+
+
 def _falling(i: te.Index, j: te.Index) -> e.Expression:
     return e.cast(j - i, "real") * 0.0625
 
@@ -97,6 +129,10 @@ MMA: dict[str, Callable[[], Graph]] = {
     "biased": biased,
     "gated": gated,
     "normed": lambda: normed(200, 136, 200),
+    "weighted": weighted,
+    "entropy": entropy,
+    "decaying": decaying,
+    "two products": two_products,
     "normaliser, long": lambda: normaliser(200, 520, 320),
     "normaliser": lambda: normaliser(128, 512, 128),
 }

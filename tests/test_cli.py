@@ -17,7 +17,7 @@ from tang_egg.cli import saturate_main
 from tang_egg.cli_graph import load_graph, typical_sizes
 from tang_egg.errors import CodegenError, SelectionError, VerificationError
 from tang_egg.examples import EXAMPLES
-from tang_egg.pipeline import extract, optimize
+from tang_egg.pipeline import extract, extract_for, optimize
 from tang_egg.report import build_report
 from tang_egg.report_dot import render_dot
 
@@ -341,9 +341,9 @@ def test_what_libraries_print_stays_out_of_the_report(
     def noisy(*arguments: Any, **named: Any) -> Any:
         os.write(1, b"a banner\n")
         print("a remark")
-        return extract(*arguments, **named)
+        return extract_for(*arguments, **named)
 
-    monkeypatch.setattr(cli, "extract", noisy)
+    monkeypatch.setattr(cli, "extract_for", noisy)
     assert saturate_main(["softmax", "--json", "--no-run"]) == 0
     assert json.loads(capfd.readouterr().out)["name"] == "softmax"
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -43,63 +38,16 @@ from tang_egg.monoid import SUM
 from tang_egg.text import parse_graph
 from tests import device_kernels as device
 from tests.compiled import all_inline, product_graph, weighted_graphs
-
-FLAGS = ("-gencode=arch=compute_90a,code=sm_90a", "-cubin", "-Xptxas", "-v")
-
-
-@cache
-def _compiler() -> str:
-    """ "nvcc", "nvrtc", or why there is neither."""
-    if shutil.which("nvcc"):
-        return "nvcc"
-    try:
-        import_module("cuda.bindings.nvrtc")
-    except ImportError:
-        return "neither nvcc nor NVRTC's Python package (cuda-python) is here"
-    return "nvrtc"
-
-
-def _compiled(text: str, folder: Path, *flags: str) -> str:
-    """What the compiler says of a source. Skips the test without one, fails it when the source is refused."""
-    if _compiler() == "nvcc":
-        (folder / "kernel.cu").write_text(text)
-        command = ["nvcc", *FLAGS, *flags, "kernel.cu", "-o", "kernel.cubin"]
-        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-        assert run.returncode == 0, run.stderr
-        return run.stderr
-    if _compiler() == "nvrtc":
-        return _nvrtc(text, [*flags, "-arch=sm_90a", "--std=c++17", "--ptxas-options=-v"])
-    pytest.skip(_compiler())
-
-
-def _nvrtc(text: str, flags: list[str]) -> str:
-    nvrtc = import_module("cuda.bindings.nvrtc")
-
-    def checked(status: Any, *values: Any) -> Any:
-        return values[0] if values else status
-
-    program = checked(*nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], []))
-    status = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])[0]
-    log = b" " * checked(*nvrtc.nvrtcGetProgramLogSize(program))
-    nvrtc.nvrtcGetProgramLog(program, log)
-    assert int(status) == 0, log.decode()
-    return str(log, "utf-8")
-
-
-def _clean(said: str) -> None:
-    """No spills, and no product that waits for the one before (warnings C75xx)."""
-    spills = re.findall(r"(\d+) bytes spill", said)
-    assert set(spills) == {"0"}, said
-    assert not re.search(r"C75\d\d|serializ", said), said
+from tests.cuda_compile import check_clean, compiled
 
 
 @pytest.mark.parametrize("name", device.BUILDERS)
-def test_device_kernels_compile_without_spills(name: str, tmp_path: Path) -> None:
-    _clean(_compiled(source(device.BUILDERS[name]()), tmp_path))
+def test_device_kernels_compile_without_spills(name: str) -> None:
+    check_clean(compiled(source(device.BUILDERS[name]())))
 
 
-def test_waits_can_be_bounded(tmp_path: Path) -> None:
-    _clean(_compiled(source(device.gemm()), tmp_path, "-DTE_DEBUG"))
+def test_waits_can_be_bounded() -> None:
+    check_clean(compiled(source(device.gemm()), "-DTE_DEBUG"))
 
 
 def _layernorm() -> list[Tensor]:
@@ -127,13 +75,13 @@ ORDINARY: dict[str, Callable[[], list[Tensor]]] = {
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_kernels_compile(name: str, tmp_path: Path) -> None:
+def test_ordinary_kernels_compile(name: str) -> None:
     kernels: list[Kernel] = []
     for t in ORDINARY[name]():
         for schedule in schedules((t,), threads=64)[:3]:
             kernels.append(device.grid(lower(f"kernel{len(kernels)}", (t,), schedule)))
     assert any(isinstance(s, Loop) and s.kind == "grid" for k in kernels for s in statements(k.body))
-    _compiled(source(*kernels), tmp_path)
+    compiled(source(*kernels))
 
 
 FLOATS = ("f32", "f64", "f16", "bf16")
@@ -144,7 +92,7 @@ ALL = (*sorted(EXACT), *FLOATS)
 
 
 @pytest.mark.parametrize("type", ALL)
-def test_every_operation_has_a_spelling_that_compiles(type: str, tmp_path: Path) -> None:
+def test_every_operation_has_a_spelling_that_compiles(type: str) -> None:
     """Each row of the C table that a type has, from one thread on arrays of that type."""
     held = "f32" if type in ("f16", "bf16") else type
     x, y = (Buffer(n, type, "global", affine(8), "input") for n in "xy")
@@ -172,7 +120,7 @@ def test_every_operation_has_a_spelling_that_compiles(type: str, tmp_path: Path)
     widths = {"f32": "i32", "f64": "u64", "i64": "f64", "u32": "f32", "i8": "bool", "u8": "bool", "bool": "u8"}
     body += [Store(s, number(0), Call("bits", (a,), s.type)) for s in others if widths.get(type) == s.type]
     kernel = Kernel("operations", (x, y, flags, out, *others), (), tuple(body))
-    _compiled(source(kernel), tmp_path)
+    compiled(source(kernel))
 
 
 def test_parameters_come_as_maps_buffers_counters_dims() -> None:
@@ -263,7 +211,7 @@ def test_names_of_stages_and_variables_stay_apart() -> None:
     assert "const int v_operator = ((int)te_thread);" in text and "float_tiles[te_block] = v_operator;" in text
 
 
-def test_scratch_is_sliced_by_thread_of_the_grid(tmp_path: Path) -> None:
+def test_scratch_is_sliced_by_thread_of_the_grid() -> None:
     work = Buffer("work", "f32", "scratch", affine(Dim("n")))
     out = Buffer("out", "f32", "global", affine(Dim("n")), "output")
     i = Var("i", "i64")
@@ -271,4 +219,4 @@ def test_scratch_is_sliced_by_thread_of_the_grid(tmp_path: Path) -> None:
     body = (Declare(work), Loop("i", number(0), Form(affine(Dim("n"))), 1, "grid", inner))
     kernel = Kernel("k", (out,), ("n",), body, (work,))
     assert Argument("scratch", "te_scratch", "u8") in arguments(kernel)
-    _compiled(source(kernel), tmp_path)
+    compiled(source(kernel))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tang_egg import library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.codegen import split_fold
@@ -25,7 +26,7 @@ from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import CodegenError
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Tensor
-from tang_egg.library import linear
+from tang_egg.library import linear, logsumexp
 from tang_egg.pipeline import extract
 from tang_egg.program import KernelPlan, Program
 from tang_egg.schedule import Schedule, parse_schedule, print_schedule
@@ -176,6 +177,13 @@ def test_other_shapes_are_refused() -> None:
         plan(sums)
 
 
+def test_computed_factors_are_not_rounded_to_tf32() -> None:
+    a, v = te.input("A", (64, 64)), te.input("V", (64, 64))
+    weights = library.softmax(a)
+    outputs = extract(graph("w", O=library.linear(weights, v, transposed=True))).program.kernels[-1].outputs
+    assert all(s.shape != "mma" for s in device_schedules(outputs, precise=False))
+
+
 def test_a_schedule_that_does_not_fit_says_why() -> None:
     _, k = derived("plain")
     with pytest.raises(CodegenError, match="192 rows for 2 groups of 64") as raised:
@@ -192,3 +200,23 @@ def test_a_view_that_ends_early_is_refused() -> None:
     assert all(s.shape != "mma" for s in device_schedules(outputs))
     whole = multiply(64, 64, 72)
     assert device_schedules(extract(whole).program.kernels[0].outputs)[0].shape == "mma"
+
+
+def test_followers_must_share_a_statistic() -> None:
+    q, k = te.input("Q", (64, 64), "bf16"), te.input("K", (64, 64), "bf16")
+    i, j, d = te.index("i", 64), te.index("j", 64), te.index("d", 64)
+    s = te.tensor(None, (i, j), te.sum(d, q[i, d] * k[j, d]), "f32")
+    single = te.tensor("A", (i,), te.logsumexp(j, s[i, j]))
+    with pytest.raises(Refused, match="its own point"):
+        plan(extract(graph("single", single), costs=Costs(MATRIX_UNITS)).program.kernels[-1].outputs)
+
+    def normaliser_of(factor: float) -> te.Array:
+        x = te.tensor(None, (i, j), s[i, j] * factor, "f32")
+        return logsumexp(x)
+
+    a, b = normaliser_of(1.0), normaliser_of(-0.7)
+    both = graph("both", te.tensor("A", (i,), a[i]), te.tensor("B", (i,), b[i]))
+    for kernel in extract(both, costs=Costs(MATRIX_UNITS)).program.kernels:
+        if len(kernel.outputs) > 1:
+            with pytest.raises(Refused, match="different statistics"):
+                plan(kernel.outputs)

@@ -1,0 +1,242 @@
+// blocks: as many as the chip holds, tiles: 512
+// threads: 384, bytes of shared memory: 230464, counters: 0
+// map A_map: boxes of 128 x 32 of A as 4096 x 4096, rounded
+// map B_map: boxes of 256 x 32 of B as 4096 x 4096, rounded
+// map C_map: boxes of 64 x 32 of C as 4096 x 4096
+// C[i0, i1] = sum[i2](A[i0, i2] * B[i1, i2])
+// schedule: mma tile=i0:128,i1:256 fold=i2:stream:32 consumers=2 stages=4 supertile=16 unit=tf32
+extern "C" __global__ void __launch_bounds__(384, 1) k0_C(
+    const __grid_constant__ te_map A_map_map,
+    const __grid_constant__ te_map B_map_map,
+    const __grid_constant__ te_map C_map_map,
+    const float *__restrict__ A,
+    const float *__restrict__ B,
+    float *__restrict__ C) {
+    const int te_block = blockIdx.x, te_blocks = gridDim.x;
+    const int te_thread = threadIdx.x & 127;
+    const int te_warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    extern __shared__ unsigned char te_shared[];
+    const te_u32 te_base = (te_address(te_shared) + 1023) & ~1023u;
+    const te_u32 A_tile_tiles = te_base;
+    const te_u32 B_tile_tiles = te_base + 65536;
+    const te_u32 out_tile_tiles = te_base + 196608;
+    const te_u32 outer_full_signal = te_base + 229376;
+    const te_u32 outer_empty_signal = te_base + 229408;
+    if (threadIdx.x == 0) {
+        for (int n = 0; n < 4; ++n) te_barrier(outer_full_signal + 8 * n, 1);
+        for (int n = 0; n < 4; ++n) te_barrier(outer_empty_signal + 8 * n, 8);
+        te_barriers_ready();
+        te_prefetch(A_map_map);
+        te_prefetch(B_map_map);
+        te_prefetch(C_map_map);
+    }
+    __syncthreads();
+    if (te_warpgroup < 1) {  // producer
+        te_fewer_registers<40>();
+        const int te_group = te_warpgroup;
+        if (te_group == 0 && te_thread == 0) {
+            int outer_slot = 0;
+            int outer_phase = 1;
+            const int rounds = ((-te_block + te_blocks + 511) / te_blocks);
+#pragma unroll 1
+            for (int round = 0; round < rounds; round++) {
+                const int tile = (te_block + (round * te_blocks));
+                const int batch = (tile / 512);
+                const int inner = (tile % 512);
+                const int band = (inner / 256);
+                const int rest = (inner % 256);
+                const int here = te_min_int(16, (-16*band + 32));
+                const int column_tile = (rest / here);
+                const int turn = (rest % here);
+                const int i0 = (2048*band + 128*turn);
+#pragma unroll 1
+                for (int step = 0; step < 128; step++) {
+                    const int k0 = (-32*step + 4064);
+                    te_await(outer_empty_signal + outer_slot * 8, outer_phase);
+                    te_expect(outer_full_signal + outer_slot * 8, 49152);
+                    te_copy_in(A_tile_tiles + outer_slot * 16384, A_map_map, outer_full_signal + outer_slot * 8, k0, i0);
+                    te_copy_in(B_tile_tiles + outer_slot * 32768, B_map_map, outer_full_signal + outer_slot * 8, k0, 256*column_tile);
+                    const bool last = (outer_slot == 3);
+                    outer_phase = (last ? (1 + (-outer_phase)) : outer_phase);
+                    outer_slot = (last ? 0 : (outer_slot + 1));
+                }
+            }
+        }
+    } else if (te_warpgroup < 3) {  // consumer
+        te_more_registers<232>();
+        const int te_group = te_warpgroup - 1;
+        const int warp = (te_thread / 32);
+        const int lane = (te_thread % 32);
+        const int quad = (lane / 4);
+        const int row_offset = (quad + 64*te_group + 16*warp);
+        const int pair = (lane % 4);
+        float acc[128];
+        int outer_slot_1 = 0;
+        int outer_phase_1 = 0;
+        const int rounds_1 = ((-te_block + te_blocks + 511) / te_blocks);
+#pragma unroll 1
+        for (int round_1 = 0; round_1 < rounds_1; round_1++) {
+            const int tile_1 = (te_block + (round_1 * te_blocks));
+            const int batch_1 = (tile_1 / 512);
+            const int inner_1 = (tile_1 % 512);
+            const int band_1 = (inner_1 / 256);
+            const int rest_1 = (inner_1 % 256);
+            const int here_1 = te_min_int(16, (-16*band_1 + 32));
+            const int column_tile_1 = (rest_1 / here_1);
+            const int turn_1 = (rest_1 % here_1);
+            const int i0_1 = (2048*band_1 + 128*turn_1);
+            const int row = (i0_1 + row_offset);
+            int before = 0;
+#pragma unroll 1
+            for (int step_1 = 0; step_1 < 128; step_1++) {
+                te_await(outer_full_signal + outer_slot_1 * 8, outer_phase_1);
+                te_mma_fence();
+                {
+                    const te_u64 te_a = te_tile(A_tile_tiles + outer_slot_1 * 16384 + 64*te_group * 128, 16);
+                    const te_u64 te_b = te_tile(B_tile_tiles + outer_slot_1 * 32768, 16);
+                    const int te_keep = !(step_1 == 0);
+                    te_mma_tf32_256_k_k(acc, te_a, te_b, te_keep);
+                    te_mma_tf32_256_k_k(acc, te_a + 2, te_b + 2, 1);
+                    te_mma_tf32_256_k_k(acc, te_a + 4, te_b + 4, 1);
+                    te_mma_tf32_256_k_k(acc, te_a + 6, te_b + 6, 1);
+                }
+                te_mma_commit();
+                te_mma_wait<1>();
+                if (0 < step_1) {
+                    if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + before * 8);
+                }
+                before = outer_slot_1;
+                const bool last_1 = (outer_slot_1 == 3);
+                outer_phase_1 = (last_1 ? (1 + (-outer_phase_1)) : outer_phase_1);
+                outer_slot_1 = (last_1 ? 0 : (outer_slot_1 + 1));
+            }
+            te_mma_wait<0>();
+            te_pin(acc);
+            if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + before * 8);
+            const int column = (256*column_tile_1 + 2*pair);
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 0, acc[0], acc[1], acc[2], acc[3]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 1, acc[4], acc[5], acc[6], acc[7]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 2, acc[8], acc[9], acc[10], acc[11]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 3, acc[12], acc[13], acc[14], acc[15]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + 2*te_group * 8192, 256*column_tile_1, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 0, acc[16], acc[17], acc[18], acc[19]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 1, acc[20], acc[21], acc[22], acc[23]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 2, acc[24], acc[25], acc[26], acc[27]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 3, acc[28], acc[29], acc[30], acc[31]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + (2*te_group + 1) * 8192, 256*column_tile_1 + 32, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 0, acc[32], acc[33], acc[34], acc[35]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 1, acc[36], acc[37], acc[38], acc[39]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 2, acc[40], acc[41], acc[42], acc[43]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 3, acc[44], acc[45], acc[46], acc[47]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + 2*te_group * 8192, 256*column_tile_1 + 64, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 0, acc[48], acc[49], acc[50], acc[51]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 1, acc[52], acc[53], acc[54], acc[55]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 2, acc[56], acc[57], acc[58], acc[59]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 3, acc[60], acc[61], acc[62], acc[63]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + (2*te_group + 1) * 8192, 256*column_tile_1 + 96, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 0, acc[64], acc[65], acc[66], acc[67]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 1, acc[68], acc[69], acc[70], acc[71]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 2, acc[72], acc[73], acc[74], acc[75]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 3, acc[76], acc[77], acc[78], acc[79]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + 2*te_group * 8192, 256*column_tile_1 + 128, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 0, acc[80], acc[81], acc[82], acc[83]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 1, acc[84], acc[85], acc[86], acc[87]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 2, acc[88], acc[89], acc[90], acc[91]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 3, acc[92], acc[93], acc[94], acc[95]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + (2*te_group + 1) * 8192, 256*column_tile_1 + 160, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 0, acc[96], acc[97], acc[98], acc[99]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 1, acc[100], acc[101], acc[102], acc[103]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 2, acc[104], acc[105], acc[106], acc[107]);
+            te_store_32(out_tile_tiles + 2*te_group * 8192, 0, 3, acc[108], acc[109], acc[110], acc[111]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + 2*te_group * 8192, 256*column_tile_1 + 192, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+            if (te_thread == 0) {
+                te_copy_drain_reads<1>();
+            }
+            te_sync((te_group + 1), 128);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 0, acc[112], acc[113], acc[114], acc[115]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 1, acc[116], acc[117], acc[118], acc[119]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 2, acc[120], acc[121], acc[122], acc[123]);
+            te_store_32(out_tile_tiles + (2*te_group + 1) * 8192, 0, 3, acc[124], acc[125], acc[126], acc[127]);
+            te_proxy_fence();
+            te_sync((te_group + 1), 128);
+            if (te_thread == 0) {
+                te_copy_out(C_map_map, out_tile_tiles + (2*te_group + 1) * 8192, 256*column_tile_1 + 224, i0_1 + 64*te_group);
+                te_copy_commit();
+            }
+            __syncwarp();
+        }
+        if (te_thread == 0) {
+            te_copy_drain<0>();
+        }
+    }
+}
