@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tang_egg.codegen.device import Launch, Role, Roles
 from tang_egg.codegen.kernel import Kernel
-from tang_egg.codegen.lower import kernel_note, symbolic_dims
+from tang_egg.codegen.lower import kernel_note
 from tang_egg.codegen.mma_consumer import Consumer
 from tang_egg.codegen.mma_plan import Refused, plan
 from tang_egg.codegen.mma_producer import Producer
@@ -44,7 +44,6 @@ class _Kernel(Producer, Consumer):
             128 * (groups + 1), tiles, True, tuple(self.stages), tuple(self.signals), tuple(self.maps), shared,
             2 if self.tickets else 0,
         )  # fmt: skip
-        dims = symbolic_dims(self.plan.outputs)
         buffers = (*self.buffers.values(), *self.written.values())
         note = kernel_note(self.plan.outputs, self.schedule)
-        return Kernel(self.name, buffers, dims, (roles,), (), note, launch)
+        return Kernel(self.name, buffers, self.dims, (roles,), (), note, launch)

@@ -8,9 +8,9 @@ each other over `supertile` batches, the longest first.
 from __future__ import annotations
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.codegen.device import Signal, Stage, TensorMap
+from tang_egg.codegen.device import BUILT_IN, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Assign, Buffer, Call, Expr, Form, Select, Var, number, variable
-from tang_egg.codegen.lower import product_of
+from tang_egg.codegen.lower import product_of, symbolic_dims
 from tang_egg.codegen.mma_domain import divided, live
 from tang_egg.codegen.mma_memory import Memory, Ring, geometry
 from tang_egg.codegen.mma_plan import Plan, Refused
@@ -25,17 +25,19 @@ class Frame:
     def __init__(self, name: str, p: Plan, schedule: Schedule) -> None:
         self.name, self.plan, self.schedule = name, p, schedule
         self.g = geometry(p, schedule)
+        self.dims = symbolic_dims(p.outputs)
+        if set(self.dims) & set(BUILT_IN):
+            raise Refused("a dim with the name of a built-in variable")
+        self.w = Writer(taken=(*self.dims, *BUILT_IN))
         read = tuple(dict.fromkeys(s for t in p.outputs for s in sources(t.body)))
         self.buffers: dict[Source, Buffer] = {
-            s: Buffer(s.name, s.dtype, "global", product_of(s.shape), "input" if isinstance(s, Input) else "temporary")
-            for s in read
+            s: self._global(s, "input" if isinstance(s, Input) else "temporary") for s in read
         }
-        self.written = {t: Buffer(t.name, t.dtype, "global", product_of(t.shape), "output") for t in p.outputs}
-        self.memory = Memory(p, schedule, self.g, self.buffers)
+        self.written = {t: self._global(t, "output") for t in p.outputs}
+        self.memory = Memory(p, schedule, self.g, self.buffers, self.w.name)
         self.live = live(p.group.where, p.stream, p.row, self.g.stream, self.g.rows)
         if p.direct and not p.group.where.everywhere:
             raise Refused("a domain on operands that are multiplied as they stand")
-        self.w = Writer()
         self.stages: list[Stage] = [x.stage for r in self.memory.rings for x in r.placed]
         self.maps: list[TensorMap] = list(dict.fromkeys(x.map for r in self.memory.rings for x in r.placed))
         self.signals: list[Signal] = [s for r in self.memory.rings for s in (r.full, r.empty)]
@@ -43,7 +45,10 @@ class Frame:
         self.out_maps: dict[Tensor, TensorMap] = {}
         self.out_stage: Stage | None = None
         self._plan_outputs()
-        self.drawn = Buffer("drawn", "i32", "shared", affine(max(1, schedule.resident)))
+        self.drawn = Buffer(self.w.name("drawn"), "i32", "shared", affine(max(1, schedule.resident)))
+
+    def _global(self, s: Source, role: str) -> Buffer:
+        return Buffer(self.w.name(s.name), s.dtype, "global", product_of(s.shape), role)
 
     def _plan_outputs(self) -> None:
         wide = [t for t in self.plan.outputs if self.plan.column in t.axes]
@@ -62,7 +67,7 @@ class Frame:
                 raise Refused(f"'{t.name}' has more than five axes")
             box = [1] * len(t.axes)
             box[t.axes.index(self.plan.row)], box[-1] = 64, width
-            m = TensorMap(self.memory.unique(f"{t.name}_map"), self.written[t], t.shape, tuple(box))
+            m = TensorMap(self.w.name(f"{t.name}_map"), self.written[t], t.shape, tuple(box))
             self.out_maps[t] = m
             self.maps.append(m)
         resident = self.memory.resident
@@ -74,7 +79,7 @@ class Frame:
             if operand.major != "k" or stage.boxes * width < self.g.columns:
                 raise Refused("the resident operand is smaller than the output")
         else:
-            self.out_stage = Stage(self.memory.unique("out_tile"), kind, 1, 64, 2 * self.g.groups)
+            self.out_stage = Stage(self.w.name("out_tile"), kind, 1, 64, 2 * self.g.groups)
             self.stages.append(self.out_stage)
 
     # -- tiles

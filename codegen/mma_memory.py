@@ -9,7 +9,7 @@ A ring is a few slots; all operands of a slot arrive under one signal and leave 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Index, affine
@@ -135,9 +135,15 @@ def _check_overhang(o: Operand, inner: int) -> None:
 class Memory:
     """All rings of a kernel; see the module text."""
 
-    def __init__(self, plan: Plan, schedule: Schedule, g: Geometry, buffers: dict[Source, Buffer]) -> None:
-        self.plan, self.g, self.buffers, self.schedule = plan, g, buffers, schedule
-        self.names: dict[str, int] = {}
+    def __init__(
+        self,
+        plan: Plan,
+        schedule: Schedule,
+        g: Geometry,
+        buffers: dict[Source, Buffer],
+        named: Callable[[str], str],
+    ) -> None:
+        self.plan, self.g, self.buffers, self.schedule, self.named = plan, g, buffers, schedule, named
         warps = 4 * g.groups
         self.resident = (
             self._ring("resident", schedule.resident, g.groups) if plan.contractions and not g.chunk else None
@@ -168,12 +174,8 @@ class Memory:
         return self.plan.staged
 
     def _ring(self, name: str, depth: int, leavers: int) -> Ring:
-        return Ring(name, depth, Signal(f"{name}_full", depth, 1), Signal(f"{name}_empty", depth, leavers))
-
-    def unique(self, stem: str) -> str:
-        n = self.names.get(stem, 0)
-        self.names[stem] = n + 1
-        return stem if n == 0 else self.unique(f"{stem}_{n}")
+        full, empty = self.named(f"{name}_full"), self.named(f"{name}_empty")
+        return Ring(name, depth, Signal(full, depth, 1), Signal(empty, depth, leavers))
 
     def _place(self, ring: Ring, o: Operand, inner: int, outer: int) -> None:
         if any(p.operand == o for p in ring.placed):
@@ -186,10 +188,10 @@ class Memory:
         if lines > 256 or lines % 8:
             raise Refused(f"a tile of {lines} lines")
         source, kind = o.read.source, self.plan.dtype
-        stage = Stage(self.unique(f"{source.name}_tile"), kind, boxes, lines, ring.depth)
+        stage = Stage(self.named(f"{source.name}_tile"), kind, boxes, lines, ring.depth)
         box = [1] * len(source.shape)
         box[o.lead], box[-1] = lines, width
-        m = TensorMap(self.unique(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), kind == "f32")
+        m = TensorMap(self.named(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), kind == "f32")
         ring.placed.append(Placed(o, stage, m, inner, outer))
 
     def copies(

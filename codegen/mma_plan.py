@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index
+from tang_egg.bounds import prove_nonnegative
 from tang_egg.codegen.device import BYTES, LINE
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, free, walk
 from tang_egg.monoid import SUM, Follow
@@ -119,7 +120,11 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     dtypes = {o.dtype for o in operands}
     if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
+    if not prove_nonnegative(stream.size - 1) or any(not prove_nonnegative(c.index.size - 1) for c in found):
+        raise Refused("a fold that may have no points")
     axes = dict.fromkeys(i for t in outputs for i in t.axes)
+    if any(i.size.value == 0 for i in axes):
+        raise Refused("outputs without elements")
     batch = tuple(i for i in axes if i not in (row, column))
     free_all = frozenset().union(*(free(t.body) for t in outputs), *(free(x) for x in lifts.values()))
     if free_all - frozenset(axes) - {stream}:

@@ -13,9 +13,11 @@ from __future__ import annotations
 from math import prod
 
 from tang_egg.affine import Index, affine
+from tang_egg.codegen.candidates_device import device_schedules
 from tang_egg.codegen.mma_plan import Plan, Refused, plan
 from tang_egg.ir import (
     EVERYWHERE,
+    Apply,
     Domain,
     Read,
     Reduce,
@@ -101,6 +103,8 @@ def _split(
         parts[n] = Tensor(_unique(f"{outputs[0].name}_share", taken), axes, fold, "f32" if kind == "real" else kind)
     reads = {n: Read(t, tuple(affine(i) for i in t.axes)) for n, t in parts.items()}
     lifts = tuple(_lift(p, n, reads) for n in range(len(p.group.body)))
+    if device_schedules(tuple(parts.values()))[0].shape != "mma":
+        return None
     final = {p.part_of(n): Reduce(p.group.monoid, (share,), EVERYWHERE, lifts, n) for n in parts}
     return tuple(parts.values()), tuple(
         Tensor(t.name, t.axes, _replaced(t.body, final), t.dtype, t.into, t.at) for t in outputs
@@ -132,14 +136,15 @@ def _lift(p: Plan, n: int, reads: dict[int, Read]) -> Scalar:
     if follow is None:
         return reads[n]
     values: dict[str, Scalar] = {p.group.monoid.components[k].name: r for k, r in reads.items()}
-    start = state_of(follow.statistic, values)
+    start, empty = state_of(follow.statistic, values), state_of(follow.empty, values)
 
     def of(x: Scalar) -> Scalar | None:
         if isinstance(x, Statistic):
             return Statistic("at", x.type) if x.which == "to" else start
         return values[x.component] if isinstance(x, StateRef) else None
 
-    return replace_state(follow.rebase, of)
+    # a share in which nothing was live has no statistic to move from
+    return Apply("select", (empty, follow.base.identity[0], replace_state(follow.rebase, of)))
 
 
 def _replaced(s: Scalar, final: dict[Reduce, Reduce]) -> Scalar:

@@ -12,9 +12,9 @@ from tang_egg.codegen.kernel import Assign, Expr, Form, If, Let, Literal, Loop, 
 class Writer:
     """Statements under construction, in nested blocks, with names that are used once."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: tuple[str, ...] = ()) -> None:
         self.out: list[Stmt] = []
-        self.names: dict[str, int] = {}
+        self.names: dict[str, int] = dict.fromkeys(taken, 1)
 
     def name(self, stem: str) -> str:
         n = self.names.get(stem, 0)

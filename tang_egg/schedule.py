@@ -31,6 +31,8 @@ from tang_egg.errors import CodegenError
 
 SHAPES = ("point", "split", "stream", "scan", "tile", "grid", "warp", "mma")
 FOLDS = ("serial", "lanes", "stream", "blocks", "warp")
+WORDS = {"unit": ("", "tf32"), "accumulate": ("", "f32", "f64")}
+"""What the fields that hold a word may say."""
 WHOLE = 0
 """The tile of an index that is held whole."""
 
@@ -110,7 +112,7 @@ def _field_text(name: str, value: object) -> str:
 
 def parse_schedule(text: str) -> Schedule:
     """Reads the one-line form. Raises CodegenError, naming the part that cannot be read."""
-    shape, *parts = text.split()
+    shape, *parts = text.split() or [""]
     if shape not in SHAPES:
         raise _unreadable(text, shape, f"a schedule starts with one of {', '.join(SHAPES)}")
     known = {f.name: f.default for f in fields(Schedule)[1:]}
@@ -140,7 +142,13 @@ def _parse_field(name: str, value: str, default: object) -> object:
         return tuple(plans)
     if isinstance(default, tuple):
         return tuple(value.split(","))
-    return int(value) if isinstance(default, int) else value
+    if isinstance(default, int):
+        if int(value) < 0:
+            raise ValueError(value)
+        return int(value)
+    if name in WORDS and value not in WORDS[name]:
+        raise ValueError(value)
+    return value
 
 
 def _unreadable(text: str, part: str, mend: str) -> CodegenError:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tang_egg import library
+from tang_egg import expression as e
+from tang_egg import layers, library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.codegen import split_fold
@@ -44,18 +45,28 @@ def derived(name: str) -> tuple[Graph, KernelPlan]:
     return g, kernel
 
 
-def simulate(outputs: tuple[Tensor, ...], kernel: Kernel, inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
+def simulate(
+    outputs: tuple[Tensor, ...],
+    kernel: Kernel,
+    inputs: dict[str, Any],
+    dims: dict[str, int] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """The outputs of a kernel in NumPy; they start as NaN."""
     check_kernel(kernel)
+    sizes = dims or {}
+    made = kernel.buffers[-len(outputs) :]
     arrays = {
         b.name: np.array(inputs[s.name]).reshape(-1)
         for b, s in zip(kernel.buffers, kernel_sources(outputs), strict=True)
         if b.role != "output"
     }
-    for t in outputs:
-        arrays[t.name] = np.full(prod(n.value or 0 for n in t.shape), np.nan, np.float32)
-    run_device(kernel, arrays, {}, blocks=3, **options)
-    return {t.name: arrays[t.name].reshape([n.value or 0 for n in t.shape]) for t in outputs}
+    for b, t in zip(made, outputs, strict=True):
+        arrays[b.name] = np.full(prod(n.evaluate(sizes) for n in t.shape), np.nan, np.float32)
+    run_device(kernel, arrays, sizes, blocks=3, **options)
+    return {
+        t.name: arrays[b.name].reshape([n.evaluate(sizes) for n in t.shape]) for b, t in zip(made, outputs, strict=True)
+    }
 
 
 def error(got: Any, wanted: Any) -> float:
@@ -220,3 +231,62 @@ def test_followers_must_share_a_statistic() -> None:
         if len(kernel.outputs) > 1:
             with pytest.raises(Refused, match="different statistics"):
                 plan(kernel.outputs)
+
+
+@pytest.mark.parametrize("rows", [1, 70, 130])
+def test_symbolic_sizes_and_names_of_the_generator(rows: int) -> None:
+    """Dims and inputs may be called like variables that kernels have."""
+    m, lane = te.dim("m", lo=1), te.dim("lane", lo=1)
+    q, k, v = (
+        te.input("scores", (m, 64), "bf16"),
+        te.input("acc", (lane, 64), "bf16"),
+        te.input("drawn", (lane, 64), "bf16"),
+    )
+    g = graph("named", weights=layers.attention(q, k, v))
+    (kernel,) = extract(g, costs=Costs(MATRIX_UNITS)).program.kernels
+    schedule = device_schedules(kernel.outputs)[0]
+    assert schedule.shape == "mma"
+    dims = {"m": rows, "lane": 150}
+    inputs = sample_inputs(g, dims, edge=False)
+    got = simulate(kernel.outputs, lower_mma("named", kernel.outputs, schedule), inputs, dims)["weights"]
+    assert error(got, interpret(g, inputs, dims)["weights"]) < CLOSE["bf16"]
+
+
+def test_folds_that_may_be_empty_are_refused() -> None:
+    m = te.dim("m")
+    a, b = te.input("A", (m, 64), "bf16"), te.input("B", (m, 64), "bf16")
+    i, j, c = te.index("i", 64), te.index("j", 64), te.index("c", m)
+    g = graph("empty", te.tensor("C", (i, j), te.sum(c, a[c, i] * b[c, j]), "bf16"))
+    with pytest.raises(Refused, match="no points"):
+        plan(extract(g).program.kernels[0].outputs)
+    none = graph("none", C=linear(te.input("A", (64, 0), "bf16"), te.input("B", (0, 64), "bf16")))
+    assert all(s.shape != "mma" for k in extract(none).program.kernels for s in device_schedules(k.outputs))
+
+
+def test_shares_without_a_live_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_fold, "SHARE", 128)
+    h, w = te.input("H", (128, 64), "bf16"), te.input("W", (1024, 64), "bf16")
+    i, j, d = te.index("i", 128), te.index("j", 1024), te.index("d", 64)
+    s = te.tensor(None, (i, j), te.sum(d, h[i, d] * w[j, d]), "f32")
+    m = te.tensor(None, (i,), te.max(j, s[i, j], where=j <= 3 * i - 200), "f32")
+    total = te.tensor(None, (i,), te.sum(j, e.exp(s[i, j] - m[i]), where=j <= 3 * i - 200), "f32")
+    g = graph("dead", te.tensor("L", (i,), m[i] + e.log(total[i])))
+    before = extract(g, costs=Costs(MATRIX_UNITS)).program
+    after = split_fold.split_streams(before, 8)
+    assert len(after.kernels) > len(before.kernels)
+    inputs = sample_inputs(g, {}, edge=False)
+    wanted = interpret(g, inputs)["L"]
+    assert np.isneginf(wanted).any()
+    np.testing.assert_allclose(interpret(after.graph, inputs)["L"], wanted, rtol=1e-9)
+
+
+def test_a_split_that_no_matrix_kernel_takes_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split_fold, "SHARE", 64)
+    program = extract(MMA["gated"](), costs=Costs(MATRIX_UNITS)).program
+    assert split_fold.split_streams(program, 132).kernels == program.kernels
+
+
+def test_unreadable_schedules() -> None:
+    for text in ("", "mma unit=foo", "mma supertile=-3"):
+        with pytest.raises(CodegenError):
+            parse_schedule(text)

@@ -1,11 +1,12 @@
 // blocks: one per tile, tiles: 1
 // threads: 256, bytes of shared memory: 0, counters: 0
-// O[i0, i1, i2, i5] = recip(pass[i3_share](O_share[i3_share, i0, i1, i2], exp(statistic("at") -
-//     -O_share[i3_share, i0, i1, i2]) * O_share_2[i3_share, i0, i1, i2], exp(statistic("at") -
-//     -O_share[i3_share, i0, i1, i2]) * O_share_3[i3_share, i0, i1, i2, i5]).c1) *
-//     pass[i3_share](O_share[i3_share, i0, i1, i2], exp(statistic("at") - -O_share[i3_share, i0, i1, i2]) *
-//     O_share_2[i3_share, i0, i1, i2], exp(statistic("at") - -O_share[i3_share, i0, i1, i2]) *
-//     O_share_3[i3_share, i0, i1, i2, i5]).c2
+// O[i0, i1, i2, i5] = recip(pass[i3_share](O_share[i3_share, i0, i1, i2], select(O_share[i3_share, i0, i1, i2]
+//     == -inf, 0.0, exp(statistic("at") - -O_share[i3_share, i0, i1, i2]) * O_share_2[i3_share, i0, i1, i2]),
+//     select(O_share[i3_share, i0, i1, i2] == -inf, 0.0, exp(statistic("at") - -O_share[i3_share, i0, i1, i2]) *
+//     O_share_3[i3_share, i0, i1, i2, i5])).c1) * pass[i3_share](O_share[i3_share, i0, i1, i2],
+//     select(O_share[i3_share, i0, i1, i2] == -inf, 0.0, exp(statistic("at") - -O_share[i3_share, i0, i1, i2]) *
+//     O_share_2[i3_share, i0, i1, i2]), select(O_share[i3_share, i0, i1, i2] == -inf, 0.0, exp(statistic("at") -
+//     -O_share[i3_share, i0, i1, i2]) * O_share_3[i3_share, i0, i1, i2, i5])).c2
 // schedule: point tile=i5:* grid=i0,i1,i2
 extern "C" __global__ void __launch_bounds__(256, 1) k1_O(
     const float *__restrict__ O_share,
@@ -42,16 +43,18 @@ extern "C" __global__ void __launch_bounds__(256, 1) k1_O(
                 const float t_5 = c2[i5_e_1];
                 c2[i5_e_1] = (t_4 ? t_5 : (t_6 ? 0.0f : (t_7 * t_5)));
             }
-            c1[0] = (c1[0] + (expf((t_2 + (-(-O_share[4*i0 + i1 + i2 + 4*i3_share])))) * O_share_2[4*i0 + i1 + i2 + 4*i3_share]));
-            const float t_8 = expf((t_2 + (-(-O_share[4*i0 + i1 + i2 + 4*i3_share]))));
+            const float t_8 = O_share[4*i0 + i1 + i2 + 4*i3_share];
+            c1[0] = (c1[0] + ((t_8 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_2 + (-(-t_8)))) * O_share_2[4*i0 + i1 + i2 + 4*i3_share])));
+            const bool t_9 = (t_8 == (-__int_as_float(0x7f800000)));
+            const float t_10 = expf((t_2 + (-(-t_8))));
             for (int i5_e_2 = 0; i5_e_2 < 128; i5_e_2++) {
-                c2[i5_e_2] = (c2[i5_e_2] + (t_8 * O_share_3[512*i0 + 128*i1 + 128*i2 + 512*i3_share + i5_e_2]));
+                c2[i5_e_2] = (c2[i5_e_2] + (t_9 ? 0.0f : (t_10 * O_share_3[512*i0 + 128*i1 + 128*i2 + 512*i3_share + i5_e_2])));
             }
             c0[0] = c0_new[0];
         }
-        const float t_9 = (1.0f / c1[0]);
+        const float t_11 = (1.0f / c1[0]);
         for (int i5_e_3 = 0; i5_e_3 < 128; i5_e_3++) {
-            O[512*i0 + 128*i1 + 128*i2 + i5_e_3] = te_to_bf16((t_9 * c2[i5_e_3]));
+            O[512*i0 + 128*i1 + 128*i2 + i5_e_3] = te_to_bf16((t_11 * c2[i5_e_3]));
         }
     }
 }

@@ -1,8 +1,9 @@
 // blocks: one per tile, tiles: 16
 // threads: 256, bytes of shared memory: 0, counters: 0
-// loss[i0] = pass[i1_share](loss_share[i1_share, i0], exp(statistic("at") - -loss_share[i1_share, i0]) *
-//     loss_share_2[i1_share, i0]).c0 + log(pass[i1_share](loss_share[i1_share, i0], exp(statistic("at") -
-//     -loss_share[i1_share, i0]) * loss_share_2[i1_share, i0]).c1) - loss_part[i0]
+// loss[i0] = pass[i1_share](loss_share[i1_share, i0], select(loss_share[i1_share, i0] == -inf, 0.0,
+//     exp(statistic("at") - -loss_share[i1_share, i0]) * loss_share_2[i1_share, i0])).c0 +
+//     log(pass[i1_share](loss_share[i1_share, i0], select(loss_share[i1_share, i0] == -inf, 0.0,
+//     exp(statistic("at") - -loss_share[i1_share, i0]) * loss_share_2[i1_share, i0])).c1) - loss_part[i0]
 // schedule: point grid=i0
 extern "C" __global__ void __launch_bounds__(256, 1) k2_loss(
     const float *__restrict__ loss_share,
@@ -26,7 +27,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) k2_loss(
             const float t_2 = (-c0_new[0]);
             const float t_3 = c1[0];
             c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_2 + (-t_1))) * t_3)));
-            c1[0] = (c1[0] + (expf((t_2 + (-(-loss_share[i0 + 4096*i1_share])))) * loss_share_2[i0 + 4096*i1_share]));
+            const float t_4 = loss_share[i0 + 4096*i1_share];
+            c1[0] = (c1[0] + ((t_4 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_2 + (-(-t_4)))) * loss_share_2[i0 + 4096*i1_share])));
             c0[0] = c0_new[0];
         }
         loss[i0] = ((c0[0] + logf(c1[0])) + (-loss_part[i0]));
