@@ -1,9 +1,10 @@
 """The part of the kernel IR that speaks of a chip with warp groups, matrix units and bulk copies.
 
-    launch    ::= Launch(threads, tiles, persistent, stages, signals, maps, counters, shared)
+    launch    ::= Launch(threads, tiles, persistent, stages, signals, maps, shared, counters)
     stage     ::= Stage(name, type, boxes, lines, depth)     a ring of tiles in shared memory, swizzled
     signal    ::= Signal(name, depth, arrivals)              a ring of barriers with phases and byte counts
-    map       ::= TensorMap(name, buffer, extents, box)      how bulk copies see a global buffer
+    map       ::= TensorMap(name, buffer, extents, box, rounds)     how bulk copies see a global buffer
+    role      ::= Role(name, groups, registers, body, single)
     statement ::= Roles(role...)                             each warp group runs the body of its role
                 | Forever(body) | Leave(condition)           a loop, and the way out of the nearest one
                 | Expect(signal, slot, bytes)                arrive once, and await so many bytes in this phase
@@ -51,7 +52,12 @@ GROUP = 128
 """Threads of a warp group."""
 SHARED_LIMIT = 232_448
 """Bytes of shared memory that one block can have (227 KiB)."""
+REGISTER_LIMIT = 65_536
+"""Registers that the threads of one block can have together: all of a multiprocessor's."""
+BOX_SIDE, BOX_RANK = 256, 5
+"""Elements or lines of a side of a bulk copy's box, and its axes, at most."""
 BYTES = {"bf16": 2, "f16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
+"""Bytes of an element, by the types that tiles and small shared arrays can have."""
 STEP = 32
 """Bytes of the contraction index that one matrix instruction takes: 16 elements of 16 bits, 8 of 32."""
 
@@ -167,11 +173,15 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
+    """Each warp group runs the body of its role; roles take the warp groups of a block in order."""
+
     roles: tuple[Role, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Forever:
+    """`body` again and again, until a Leave in it."""
+
     body: tuple[Stmt, ...]
 
 
@@ -184,6 +194,8 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Expect:
+    """Arrives once; the present phase completes only after `bytes` more bytes of bulk copies."""
+
     signal: Signal
     slot: Expr
     bytes: int
@@ -200,6 +212,8 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True)
 class Await:
+    """Waits until the phase of this parity has completed (see the module text)."""
+
     signal: Signal
     slot: Expr
     parity: Expr
@@ -232,7 +246,7 @@ class CopyOut:
 
 @dataclass(frozen=True, slots=True)
 class CopyCommit:
-    pass
+    """Closes a group of this thread's copies out, for CopyDrain to count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,12 +273,12 @@ class Mma:
 
 @dataclass(frozen=True, slots=True)
 class MmaFence:
-    pass
+    """Orders earlier uses of registers before the products that follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class MmaCommit:
-    pass
+    """Closes a batch of products, for MmaWait to count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +340,7 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class WarpSync:
-    pass
+    """The threads of a warp wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)

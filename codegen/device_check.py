@@ -19,11 +19,8 @@ from tang_egg.codegen.device_rules import describe, refuse
 from tang_egg.codegen.device_signals import check_signals
 from tang_egg.codegen.kernel import Assign, Barrier, Kernel, Let, Loop, statements
 
-REGISTERS = 65_536
-"""Registers that the threads of one block can have together."""
 THREADS = 1024
-SIDE = 256
-"""Elements or lines of a side of a bulk copy's box, at most."""
+"""Threads of a block, at most."""
 COLLECTIVE = (d.Mma, d.MmaFence, d.MmaCommit, d.MmaWait, d.StoreTile, d.LoadTile, d.Sync, d.Announce, Barrier)
 """Statements that all threads of a warp group run together."""
 
@@ -86,9 +83,9 @@ class _Launch:
             self.where = f"stage '{s.name}'"
             self.need(s.type in d.BYTES, f"elements of type {s.type}", f"use one of {', '.join(d.BYTES)}")
             self.need(
-                s.lines % 8 == 0 and 0 < s.lines <= SIDE,
+                s.lines % 8 == 0 and 0 < s.lines <= d.BOX_SIDE,
                 f"boxes of {s.lines} lines",
-                f"have a multiple of 8 lines, {SIDE} at most, so that each box starts where the swizzle does",
+                f"have a multiple of 8 lines, {d.BOX_SIDE} at most, so that each box starts where the swizzle does",
             )
             self.need(s.boxes > 0 and s.depth > 0, f"{s.depth} tiles of {s.boxes} boxes", "have at least one")
         for g in la.signals:
@@ -110,11 +107,11 @@ class _Launch:
         )
         self.need(size > 0, f"elements of type {m.buffer.type}", f"use one of {', '.join(d.BYTES)}")
         self.need(
-            0 < len(m.box) == len(m.extents) <= 5,
+            0 < len(m.box) == len(m.extents) <= d.BOX_RANK,
             f"{len(m.extents)} extents and a box of rank {len(m.box)}",
-            "give both the same rank, 5 at most",
+            f"give both the same rank, {d.BOX_RANK} at most",
         )
-        self.need(all(0 < b <= SIDE for b in m.box), f"a box of {m.box}", f"keep its sides in 1 ... {SIDE}")
+        self.need(all(0 < b <= d.BOX_SIDE for b in m.box), f"a box of {m.box}", f"keep its sides in 1 ... {d.BOX_SIDE}")
         self.need(
             m.box[-1] * size == d.LINE,
             f"a box of {m.box[-1]} {m.buffer.type} along the last axis",
@@ -149,7 +146,11 @@ class _Launch:
             )
         self.where = "its roles"
         total = sum(r.groups * d.GROUP * r.registers for r in s.roles)
-        self.need(total <= REGISTERS, f"{total} registers", f"give the roles fewer: a block can have {REGISTERS}")
+        self.need(
+            total <= d.REGISTER_LIMIT,
+            f"{total} registers",
+            f"give the roles fewer: a block can have {d.REGISTER_LIMIT}",
+        )
         for r in s.roles:
             self.where = f"role '{r.name}'"
             bad = next((describe(x) for x in statements(r.body) if r.single and isinstance(x, COLLECTIVE)), "")

@@ -29,6 +29,7 @@ from tang_egg.codegen.kernel import (
     Select,
     Store,
     Var,
+    operands,
     statements,
 )
 
@@ -235,6 +236,9 @@ class _Narrow:
             return replace(x, index=rebuilt(x.index, self.change), value=self.expr(x.value, True))
         if isinstance(x, Call) and self.is_data(x):
             return replace(x, args=(self.expr(x.args[0], True),))
+        if isinstance(x, Call) and x.op in _JUDGED and any(_large(a) for a in x.args if a.type == "i64"):
+            args = tuple(self.expr(a, True) if a.type == "i64" else rebuilt(a, self.change) for a in x.args)
+            return replace(x, args=args)
         if isinstance(x, (Var, Literal, Form, Call, Select)) and x.type == "i64":
             return self.expr(x, False)
         return None
@@ -259,6 +263,23 @@ class _Narrow:
             inside = (self.expr(x, wide) if x.type == "i64" else rebuilt(x, self.change) for x in e.args)
             return replace(e, args=tuple(inside), type=kind)
         return e
+
+
+_JUDGED = frozenset("lt le eq idiv imod bitand bitor bitxor shl shr".split())
+"""Operations whose result is wrong if an operand wraps; addresses stay below 2^31 by themselves."""
+_FACTOR = 1 << 10
+"""Coefficients below this keep positions of up to two million points in 32 bits."""
+
+
+def _large(e: Expr) -> bool:
+    """Whether an expression of positions may leave 32 bits: a product of two of them, or a large multiple of one."""
+    if isinstance(e, Form):
+        return any(len(monomial) > 1 or (monomial and abs(c) >= _FACTOR) for monomial, c in e.form.terms)
+    if isinstance(e, Call) and e.op == "mul" and not any(isinstance(a, Literal) for a in e.args):
+        return True
+    if isinstance(e, Call) and e.op == "mul":
+        return any(isinstance(a, Literal) and abs(int(a.value)) >= _FACTOR for a in e.args)
+    return any(_large(a) for a in operands(e) if a.type == "i64") if isinstance(e, (Call, Select)) else False
 
 
 def _summed(form: Affine) -> Expr:

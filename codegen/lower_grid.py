@@ -86,11 +86,10 @@ class _Grid(Lowering):
             count = count * self._steps_of(i)[0]
         with self.inside(*(Axis(i, affine(0), i.size.value or 1) for i in whole)):
             share = (self._warps if self.by_warp else self._threads)(grid, rest, count)
-        tiles: Expr = Form(count) if share == 1 else Call("idiv", (Form(count + (share - 1)), number(share)), "i64")
         if count.value is not None:
-            tiles = number(max(1, -(-count.value // share)))
+            tiles: Expr = number(max(1, -(-count.value // share)))
         else:
-            tiles = Call("max", (tiles, number(1)), "i64")
+            tiles = Call("max", (Call("idiv", (Form(count + (share - 1)), number(share)), "i64"), number(1)), "i64")
         return self.finished(Launch(THREADS, tiles))
 
     # -- who computes what

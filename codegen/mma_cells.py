@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tang_egg.affine import Affine, AffineLike, Atom, Index, affine
+from tang_egg.bounds import interval
 from tang_egg.codegen.kernel import (
     Buffer,
     Call,
@@ -325,7 +326,7 @@ class Cells:
         step = (
             form.coefficient(self.column).value if self.column is not None and self.column in form.indices() else None
         )
-        if step is None or not form.indices() - {self.column}:
+        if step is None or not form.indices() - {self.column} or not _fits(form):
             return {s: 1.0}, 0.0
         assert self.column is not None
         offset = StateRef("tile", f"columns of {self.column.name}")
@@ -351,9 +352,10 @@ class Cells:
         goal = "f32" if target == "real" else target
         if isinstance(x, Position) and goal == "f32" and level & COLUMN:
             rest, step = self._split(x.form, at)
-            near = self.w_outer_let("p", _real(rest), (x, "real", at.h))
-            return Call("add", (near, _real(step)), "f32")
-        if isinstance(x, Position) and goal == "f32":
+            if _fits(x.form):
+                near = self.w_outer_let("p", _real(rest), (x, "real", at.h))
+                return Call("add", (near, _real(step)), "f32")
+        if isinstance(x, Position) and goal == "f32" and _fits(x.form):
             return _real(self.position(x.form, at))
         value = self.value(x, at)
         if target in FLOATS and target not in ("real", "f32"):
@@ -450,6 +452,12 @@ class Cells:
 def _column_offset(at: Place) -> Expr:
     assert at.j is not None
     return _real(8 * at.j + at.e)
+
+
+def _fits(form: Affine) -> bool:
+    """Whether a position is known to be small: exact as f32, and so are the parts that it is split into."""
+    low, high = interval(form)
+    return low is not None and high is not None and low >= -(1 << 24) and high <= 1 << 24
 
 
 def _real(form: Affine) -> Expr:

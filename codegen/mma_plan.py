@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index
-from tang_egg.bounds import prove_nonnegative
+from tang_egg.bounds import interval, prove_nonnegative
 from tang_egg.codegen.device import BYTES, LINE
-from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, free, walk
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, Test, free, walk
 from tang_egg.monoid import SUM, Follow
 
 
@@ -120,6 +120,10 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     dtypes = {o.dtype for o in operands}
     if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
+    bodies = [*(t.body for t in outputs), *group.body]
+    tests = [*group.where.affine, *(s.condition for s in walk(*bodies) if isinstance(s, Test))]
+    if not all(_short(c.form) for c in tests):
+        raise Refused("conditions that may need more than 32 bits")
     if not prove_nonnegative(stream.size - 1) or any(not prove_nonnegative(c.index.size - 1) for c in found):
         raise Refused("a fold that may have no points")
     axes = dict.fromkeys(i for t in outputs for i in t.axes)
@@ -313,6 +317,14 @@ def _check_statistics(group: Reduce, needed: list[int]) -> None:
         raise Refused("followers of different statistics")
     if not all(any(isinstance(x, Statistic) for x in walk(group.body[n])) for n in followers):
         raise Refused("a follower whose lift belongs to the statistic of its own point")
+
+
+def _short(form: Affine) -> bool:
+    """Whether a form stays in 32 bits: by its bounds, or, over sizes without any, by its coefficients."""
+    low, high = interval(form)
+    if low is not None and high is not None:
+        return low > -(1 << 31) and high < 1 << 31
+    return all(len(monomial) < 2 and abs(c) < 1 << 10 for monomial, c in form.terms if monomial)
 
 
 def rebase_factor(follow: Follow) -> Scalar | None:

@@ -170,6 +170,8 @@ class Printer:
 
     def call(self, e: Call) -> str:
         args = [self.expr(a) for a in e.args]
+        if e.op == "cast" and isinstance(e.args[0], Form) and not args[0].isidentifier() and args[0][0] != "(":
+            args[0] = f"({args[0]})"  # a product: casts bind tighter
         source = e.args[0].type
         keys = (
             f"{e.op}:{e.type}:{source}",

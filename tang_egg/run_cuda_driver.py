@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tang_egg.codegen.device import REGISTER_LIMIT
 from tang_egg.errors import BindError, TargetError
 
 Function: TypeAlias = "Callable[..., Any]"
@@ -99,7 +100,7 @@ class Driver:
                     function.max_dynamic_shared_size_bytes = source.shared
             except Exception as error:  # of CuPy's many kinds
                 raise self._failed(source, error) from None
-        if source.threads * registers > 65536:
+        if source.threads * registers > REGISTER_LIMIT:
             raise TargetError(
                 f"a block of kernel '{source.name}' needs more registers than a processor has",
                 where=f"{source.threads} threads of {registers} registers",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tang_egg.codegen.device import BYTES, LINE, TensorMap
+from tang_egg.codegen.device import BOX_RANK, BOX_SIDE, BYTES, LINE, TensorMap
 from tang_egg.errors import CodegenError, InputError
 from tang_egg.run_cuda_driver import MapSpec
 
 ALIGNED = 16
 """Strides and addresses are multiples of as many bytes."""
-LONGEST, WIDEST, RANK = 2**32, 256, 5
-"""Limits of the hardware: extent of an axis, side of a box, number of axes."""
+LONGEST = 2**32
+"""The extent of an axis stays below it."""
 
 
 def map_spec(m: TensorMap, values: Mapping[str, int]) -> MapSpec:
@@ -40,10 +40,10 @@ def map_spec(m: TensorMap, values: Mapping[str, int]) -> MapSpec:
 
 
 def _check_box(m: TensorMap, size: int) -> None:
-    fits = len(m.box) == len(m.extents) <= RANK and all(1 <= n <= WIDEST for n in m.box)
+    fits = len(m.box) == len(m.extents) <= BOX_RANK and all(1 <= n <= BOX_SIDE for n in m.box)
     if not fits or m.box[-1] * size != LINE or (m.rounds and m.buffer.type != "f32"):
         raise CodegenError(
             f"map '{m.name}' cannot be made: box {list(m.box)} of {len(m.extents)} axes of {m.buffer.type}",
             where=f"a kernel that copies '{m.buffer.name}'",
-            mend=f"a box has a side of at most {WIDEST} for each axis, the last one {LINE} bytes",
+            mend=f"a box has a side of at most {BOX_SIDE} for each axis, the last one {LINE} bytes",
         )

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tang_egg import expression as e
+from tang_egg import notation as te
 from tang_egg.affine import Dim, Index, affine, index
+from tang_egg.assemble import graph as te_graph
 from tang_egg.codegen.candidates import schedules
 from tang_egg.codegen.device import CopyCommit, Launch, Mma, Stage, Tile
 from tang_egg.codegen.dialects.c import C
@@ -35,6 +38,7 @@ from tang_egg.codegen.printer import print_kernel
 from tang_egg.errors import CodegenError
 from tang_egg.ir import EVERYWHERE, Input, Read, Reduce, Tensor, apply, const, tensors_of
 from tang_egg.monoid import SUM
+from tang_egg.pipeline import sources
 from tang_egg.text import parse_graph
 from tests import device_kernels as device
 from tests.compiled import all_inline, product_graph, weighted_graphs
@@ -220,3 +224,16 @@ def test_scratch_is_sliced_by_thread_of_the_grid() -> None:
     kernel = Kernel("k", (out,), ("n",), body, (work,))
     assert Argument("scratch", "te_scratch", "u8") in arguments(kernel)
     compiled(source(kernel))
+
+
+def test_judgements_on_large_positions_are_made_in_64_bits() -> None:
+    """Products of positions and large multiples leave 32 bits; what they are compared with must not wrap."""
+    i, j = te.index("i", 300), te.index("j", 300)
+    strided = e.cast((e.cast(i, "i64") * e.cast(j, "i64")) % 3, "real")
+    far = e.select(te.holds(j * 30_000_000 <= i * 10_000_000), 1.0, 0.0)
+    short = e.cast(e.cast(i * 300, "u8"), "real")
+    g = te_graph("large", te.tensor("Y", (i, j), strided + far + short, "f32"))
+    (text,) = sources(g, "cuda").values()
+    kernel = text[text.index('extern "C"') :]
+    assert "long long" in kernel
+    assert "(unsigned char)(300*" in kernel

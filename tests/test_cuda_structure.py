@@ -8,7 +8,7 @@ from math import prod
 import pytest
 
 from tang_egg.codegen.device import CopyIn, CopyOut, Mma, Role, Roles, Stage
-from tang_egg.codegen.dialects.cuda import Product, product
+from tang_egg.codegen.dialects.cuda_device import Product, product
 from tang_egg.codegen.kernel import (
     Declare,
     Kernel,

@@ -290,3 +290,21 @@ def test_unreadable_schedules() -> None:
     for text in ("", "mma unit=foo", "mma supertile=-3"):
         with pytest.raises(CodegenError):
             parse_schedule(text)
+
+
+def test_positions_beyond_32_bits() -> None:
+    """A bias of large multiples of positions is exact; conditions on such stay off matrix units."""
+
+    def far(i: te.Index, j: te.Index) -> e.Expression:
+        return e.cast(j * 30_000_000 - i * 10_000_000, "real") * 1e-9
+
+    g = attend(1, 1, 130, 130, 64, bias=far)
+    (kernel,) = extract(g, costs=Costs(MATRIX_UNITS)).program.kernels
+    inputs = sample_inputs(g, {}, edge=False)
+    schedule = device_schedules(kernel.outputs)[0]
+    assert schedule.shape == "mma"
+    got = simulate(kernel.outputs, lower_mma("far", kernel.outputs, schedule), inputs)["O"]
+    assert error(got, interpret(g, inputs)["O"]) < CLOSE["bf16"]
+    odd = attend(1, 1, 130, 130, 64, mask=lambda i, j: j * 30_000_000 <= i * 10_000_000)
+    for k in extract(odd, costs=Costs(MATRIX_UNITS)).program.kernels:
+        assert device_schedules(k.outputs)[0].shape != "mma"
