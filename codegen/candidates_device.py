@@ -14,10 +14,11 @@ from typing import Any
 from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.device import SHARED_LIMIT
 from tang_egg.codegen.lower_mma import lower_mma
+from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.mma_domain import live
 from tang_egg.codegen.mma_memory import LONGEST, rounded
 from tang_egg.codegen.mma_plan import Plan, Refused, plan
-from tang_egg.ir import Tensor
+from tang_egg.ir import Apply, Tensor, walk
 from tang_egg.schedule import FoldPlan, Schedule
 
 UNITS = 132
@@ -83,11 +84,12 @@ def _attending(p: Plan) -> list[Schedule]:
     columns = rounded(p.column.size.value or LONGEST, p.width) * len(p.matrices)
     inner = max(rounded(c.index.size.value or LONGEST + 1, p.width) for c in p.contractions)
     found: list[Schedule] = []
-    for consumers in (3, 2):
+    busy = columns <= 64 and _busy(p)
+    for consumers in (2, 3) if busy else (3, 2):
         room = BUDGET[consumers] - SPARE - columns // 2
         most = room * 4 // (2 * len(p.contractions) + 1) // 16 * 16
         rows = 64 * consumers
-        for stream in dict.fromkeys(min(most, n) for n in (128, 176, 96, 80, 64)):
+        for stream in dict.fromkeys(min(most, n) for n in (*((192,) if busy else ()), 128, 176, 96, 80, 64)):
             if stream < 32 or (consumers == 3 and (columns > 64 or stream < 128)):
                 continue
             for resident in (2, 1):
@@ -99,6 +101,16 @@ def _attending(p: Plan) -> list[Schedule]:
     if inner > LONGEST:
         found = [replace(s, resident=0, overlap=0, tickets=0, reuse=0, stages=4) for s in found]
     return found
+
+
+def _busy(p: Plan) -> bool:
+    """Whether scalar work between the products bounds a step: functions in the scores, or data that masks all of them.
+
+    Wide steps of few warps then pay more than many warps: what a step costs besides is spread over more points.
+    """
+    heads = [p.group.body[n] for n in p.rows if p.group.monoid.components[n].follow is None]
+    costly = any(isinstance(s, Apply) and s.op in COSTLY for x in heads for s in walk(x))
+    return (costly or bool(p.group.where.data)) and not p.group.where.affine
 
 
 def _effort(p: Plan, s: Schedule) -> float:
