@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tang_egg.affine import Affine, Index
+from tang_egg.codegen.lower_fold import group_of, part_of
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Tensor, free, walk
 from tang_egg.schedule import FoldPlan, Schedule
 
@@ -34,8 +35,8 @@ class _Fold:
     outer: bool
 
     def needs(self, k: int) -> frozenset[Index]:
-        f = self.fold
-        return free(Reduce(f.monoid, f.indices, f.where, f.body, k))
+        """The free indices of component `k`."""
+        return free(part_of(self.fold, k))
 
     @property
     def parts(self) -> list[frozenset[Index]]:
@@ -82,8 +83,8 @@ def _folds(outputs: tuple[Tensor, ...]) -> list[_Fold]:
                 continue
             seen.add(s)
             if isinstance(s, Reduce):
-                group = Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)
-                work = points * prod(_size(i) for i in s.indices)
+                group = group_of(s)
+                work = points * prod(size_of(i) for i in s.indices)
                 if group not in found or found[group].work < work:
                     found[group] = _Fold(group, work, outer or (group in found and found[group].outer))
                     visit([*s.where.data, *s.body], work, False)
@@ -99,7 +100,8 @@ def _folds(outputs: tuple[Tensor, ...]) -> list[_Fold]:
     return list(found.values())
 
 
-def _size(i: Index) -> int:
+def size_of(i: Index) -> int:
+    """The points of an index; UNKNOWN where its size is symbolic."""
     return UNKNOWN if i.size.value is None else i.size.value
 
 
@@ -130,7 +132,7 @@ def _apart(grid: list[Index], inside: list[Index], folds: list[_Fold]) -> bool:
     """Whether lanes along the folds read closer together than threads along the grid's last axis."""
     near = far = 0
     for f in folds:
-        if not f.outer or prod(_size(i) for i in f.fold.indices) < LONG:
+        if not f.outer or prod(size_of(i) for i in f.fold.indices) < LONG:
             continue
         for r in f.reads():
             near += any(_contiguous(r, i) for i in f.fold.indices)
@@ -138,15 +140,13 @@ def _apart(grid: list[Index], inside: list[Index], folds: list[_Fold]) -> bool:
     return near > far or (near >= far and bool(inside)) or (not grid and bool(folds))
 
 
-def _warps(
-    outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], bound: set[Index]
-) -> list[Schedule]:  # fmt: skip
+def _warps(outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], bound: set[Index]) -> list[Schedule]:
     """The schedule by warps: each long fold over the index along which most of its reads are contiguous."""
     plans: dict[str, FoldPlan] = {}
     for f in folds:
-        if f.fold.monoid.commutative and prod(_size(i) for i in f.fold.indices) >= LONG:
+        if f.fold.monoid.commutative and prod(size_of(i) for i in f.fold.indices) >= LONG:
             score = {i: sum(_contiguous(r, i) for r in f.reads()) for i in f.fold.indices}
-            best = max(f.fold.indices, key=lambda i: (min(_size(i), LONG), score[i], _size(i)))
+            best = max(f.fold.indices, key=lambda i: (min(size_of(i), LONG), score[i], size_of(i)))
             plans[best.name] = FoldPlan("warp")
     if not plans:
         return []
@@ -166,11 +166,11 @@ def _tiles(grid: list[Index], folds: list[_Fold]) -> list[tuple[tuple[str, int],
     if len(lacked) < 2 or main.work < LONG:
         return []
     row, column = lacked[-2], lacked[-1]
-    points = prod(_size(i) for i in grid)
+    points = prod(size_of(i) for i in grid)
     found: list[tuple[tuple[str, int], ...]] = []
     for a, b in ((8, 4), (8, 1), (4, 1), (2, 1)):
-        if points >= MANY * a * b and _size(row) >= a and _size(column) >= b:
+        if points >= MANY * a * b and size_of(row) >= a and size_of(column) >= b:
             found.append(((row.name, a),) + (((column.name, b),) if b > 1 else ()))
-    if not found and _size(row) >= 4:
+    if not found and size_of(row) >= 4:
         found.append(((row.name, 4),))
     return found

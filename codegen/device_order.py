@@ -1,9 +1,10 @@
 """Checks a launched kernel: what has to come before what in the body of each role, as far as its structure tells.
 
 Products: an MmaFence after the registers of a product were used, an MmaCommit and an MmaWait before its accumulator is
-(and the MmaWait pins it) or its packed operand changes. Stores of fragments: a ProxyFence, then a meeting, before
-copies and products read them. What is copied out is committed and drained. A Leave stands in a loop. Bodies of loops
-are walked twice, for what one round leaves to the next; what one arm of an If mended counts as mended.
+(and the MmaWait pins it) or its packed operand changes. Stores of fragments: before them, a meeting since the tile was
+last drained or read; after them, a ProxyFence and a meeting before copies and products read them. What is copied out is
+committed and drained. A Leave stands in a loop. Bodies of loops are walked twice, for what one round leaves to the
+next; what one arm of an If mended counts as mended.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ class _State:
     unfenced: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)
     stored: dict[str, int] = field(default_factory=dict)  # stages with fragments that are not yet fenced and met
+    apart: bool = False  # whether other warps of the group may still read what this one is done with
 
     def copy(self) -> _State:
         batches = [list(b) for b in self.batches]
-        return _State(list(self.open), batches, set(self.unfenced), set(self.unpinned), dict(self.stored))
+        return _State(list(self.open), batches, set(self.unfenced), set(self.unpinned), dict(self.stored), self.apart)
 
     def pending(self) -> list[tuple[str, str]]:
         return [p for batch in (*self.batches, self.open) for p in batch]
@@ -57,6 +59,7 @@ class _State:
         if other.batches != self.batches or other.open != self.open:
             both = [p for p in self.pending() if p in other.pending()]
             self.batches, self.open = ([both] if both else []), []
+        self.apart |= other.apart
         self.unfenced &= other.unfenced
         self.unpinned &= other.unpinned
         self.stored = {k: max(v, other.stored[k]) for k, v in self.stored.items() if k in other.stored}
@@ -132,6 +135,7 @@ class _Walk:
         elif isinstance(s, d.MmaWait):
             if state.open:
                 self.fail("an MmaWait before the products are committed", s, "put MmaCommit after the products")
+            state.apart = True
             del state.batches[: max(0, len(state.batches) - s.pending)]
             for b in s.pins:
                 if any(b.name == acc for acc, _ in state.pending()):
@@ -151,7 +155,17 @@ class _Walk:
 
     def tiles(self, s: Stmt) -> None:
         stored = self.state.stored
+        if isinstance(s, (d.CopyDrain, d.CopyOut, d.LoadTile)):
+            self.state.apart = True
+        elif isinstance(s, (d.Sync, Barrier)):
+            self.state.apart = False
         if isinstance(s, d.StoreTile):
+            if self.state.apart:
+                self.fail(
+                    f"fragments are stored to '{s.stage.name}' while other warps may still read it",
+                    s,
+                    "let the warp group meet (Sync) after the last product or drain",
+                )
             stored[s.stage.name] = DIRTY
         elif isinstance(s, d.LoadTile):
             self.use(s.target.name, s, True)

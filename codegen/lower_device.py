@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.lower_grid import lower_grid
 from tang_egg.codegen.lower_mma import lower_mma
@@ -21,5 +22,5 @@ def lower_device(name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> 
         raise CodegenError(
             f"kernel '{name}' cannot run on matrix units: {refused}",
             where=f"schedule: {schedule}",
-            mend="change the schedule, or use the shapes grid or warp",
+            mend=f"change the schedule, or take a plain one: {grid_schedules(outputs)[0]}",
         ) from None

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tang_egg.affine import Affine, Index, affine
+from tang_egg.codegen.candidates_grid import size_of
+from tang_egg.codegen.lower_fold import group_of
 from tang_egg.codegen.lower_scope import never_below_zero
 from tang_egg.ir import (
     Apply,
@@ -36,8 +38,6 @@ from tang_egg.windows import replace_sources
 
 SMALL = 64
 """Points of a fold below which it stays where it is."""
-UNKNOWN = 256
-"""What a symbolic size is taken for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _apart(outputs: tuple[Tensor, ...]) -> list[tuple[Tensor, ...]]:
     groups: dict[Reduce | None, list[Tensor]] = {}
     for t in outputs:
         main = _main(t)
-        groups.setdefault(_group(main) if main is not None and _has_product(main) else None, []).append(t)
+        groups.setdefault(group_of(main) if main is not None and _has_product(main) else None, []).append(t)
     return [outputs] if None in groups else [tuple(g) for g in groups.values()]
 
 
@@ -111,14 +111,14 @@ def _parts(outputs: tuple[Tensor, ...], taken: set[str], known: dict[Scalar, Ten
     """The folds to be computed before, each with the tensor that holds it: one of `known`, or a new one."""
     mains = {t: main for t in outputs if (main := _main(t)) is not None}
     wide = "f64" if any(s.dtype == "f64" for t in outputs for s in sources(t.body)) else "f32"
-    points = max(prod(_size(i) for i in t.axes) for t in outputs)
+    points = max(prod(size_of(i) for i in t.axes) for t in outputs)
     parts: dict[Scalar, Tensor] = {}
     for t, main in mains.items():
         matrices = _has_product(main)
         for f in _folds(t.body, frozenset(), False, 1):
             aside = matrices and not any(_contains(f.fold, m) for m in mains.values())
             repeated = bool(t.axes) and not free(f.fold) and points >= SMALL
-            if f.fold in parts or not (aside or repeated) or prod(_size(i) for i in f.fold.indices) < SMALL:
+            if f.fold in parts or not (aside or repeated) or prod(size_of(i) for i in f.fold.indices) < SMALL:
                 continue
             if free(f.fold) & f.bound or not free(f.fold) <= set(t.axes) or (f.guarded and not _in_bounds(f.fold)):
                 continue
@@ -141,7 +141,7 @@ def _folds(s: Scalar, bound: frozenset[Index], guarded: bool, points: int) -> It
             continue
         seen.add((x, bound, guarded))
         if isinstance(x, Reduce):
-            work = points * prod(_size(i) for i in x.indices)
+            work = points * prod(size_of(i) for i in x.indices)
             yield _Found(x, bound, guarded, work)
             inside = bound | set(x.indices)
             stack += [(b, inside, guarded or not x.where.everywhere, work) for b in reversed(x.body)]
@@ -155,7 +155,7 @@ def _folds(s: Scalar, bound: frozenset[Index], guarded: bool, points: int) -> It
 def _total(f: _Found) -> int:
     """The work of a fold with that of the folds inside it which its indices move."""
     inside = [x for b in f.fold.body for x in walk(b) if isinstance(x, Reduce) and free(x) & set(f.fold.indices)]
-    return max([f.work] + [f.work * prod(_size(i) for i in x.indices) for x in inside])
+    return max([f.work] + [f.work * prod(size_of(i) for i in x.indices) for x in inside])
 
 
 def _has_product(fold: Reduce) -> bool:
@@ -167,17 +167,10 @@ def _has_product(fold: Reduce) -> bool:
     return False
 
 
-def _group(s: Reduce) -> Reduce:
-    return Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)
-
-
 def _contains(fold: Reduce, other: Reduce) -> bool:
-    group = _group(other)
-    return any(isinstance(x, Reduce) and _group(x) == group for x in walk(fold))
-
-
-def _size(i: Index) -> int:
-    return UNKNOWN if i.size.value is None else i.size.value
+    """Whether a fold is another one, or has it inside, whatever component is asked for."""
+    group = group_of(other)
+    return any(isinstance(x, Reduce) and group_of(x) == group for x in walk(fold))
 
 
 def _in_bounds(s: Scalar) -> bool:

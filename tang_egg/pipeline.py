@@ -280,11 +280,11 @@ def optimize(
     Raises GraphError (the graph), TargetError (no compiler or no GPU), VerificationError (a kernel is wrong; never
     returned), InputError or CodegenError (a forced schedule).
     """
-    _check_asked(graph, target, values, products)
+    _check_asked("optimize", graph, target, values, products)
     device = driver() if target == "cuda" else None
     extraction = extract_for(target, graph, replace(limits or Limits(), values=values))
     start = time.perf_counter()
-    units = device is None or device.architecture == "sm_90a"
+    units = device is None or device.has_matrix_units
     chosen = choose_schedules(
         extraction.program, target, schedule, exact=values == "ieee", products=products, units=units
     )
@@ -315,7 +315,7 @@ def sources(
     On "c" a source is the function alone, on "cuda" a translation unit. A kernel that differs from an earlier one only
     in the names of its arrays has no source of its own.
     """
-    _check_asked(graph, target, values, products)
+    _check_asked("sources", graph, target, values, products)
     program = extract_for(target, graph, replace(limits or Limits(), values=values)).program
     chosen = choose_schedules(program, target, schedule, exact=values == "ieee", products=products)
     if target == "cuda":
@@ -333,16 +333,16 @@ def extract_for(target: str, graph: Graph, limits: Limits) -> Extraction:
     return replace(found, program=program, steps={**found.steps, **steps})
 
 
-def _check_asked(graph: object, target: str, values: str, products: str) -> None:
+def _check_asked(where: str, graph: object, target: str, values: str, products: str) -> None:
     _check_kind(graph)
     if target not in TARGETS:
         raise TargetError(
-            f"no target '{target}'", where="optimize", mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)"
+            f"no target '{target}'", where=where, mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)"
         )
     if values not in ("finite", "ieee"):
-        raise GraphError(f"no values '{values}'", where="optimize", mend="use 'finite' or 'ieee'")
+        raise GraphError(f"no values '{values}'", where=where, mend="use 'finite' or 'ieee'")
     if products not in ("exact", "tf32"):
-        raise GraphError(f"no products '{products}'", where="optimize", mend="use 'exact' or 'tf32'")
+        raise GraphError(f"no products '{products}'", where=where, mend="use 'exact' or 'tf32'")
 
 
 def choose_schedules(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tang_egg.codegen.candidates_device import device_schedules
+from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.dialects import cuda
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower import kernel_sources
@@ -29,8 +30,7 @@ from tang_egg.run import Built, build_kernels, in_place
 from tang_egg.run_arrays import NUMPY, bind_dims, take_dims
 from tang_egg.run_cuda_arrays import Placed, check_outputs, is_torch, new_array, place_inputs, place_output
 from tang_egg.run_cuda_bind import Binding, Launch, bind
-from tang_egg.run_cuda_driver import Driver, Function, driver
-from tang_egg.run_cuda_driver import Source as Unit
+from tang_egg.run_cuda_driver import Driver, Function, Unit, driver
 from tang_egg.schedule import Schedule
 
 KEPT = 8
@@ -168,7 +168,7 @@ class CudaProgram:
         copies: list[tuple[int, int, int]] = []
         for t in self.program.graph.outputs:
             shape = binding.shapes[t]
-            into = next((p for i, p in given.items() if i.name == t.into), None) if t.into else None
+            into = _donated(t, given)
             if into is not None and in_place(self.program, t):
                 made[t] = into
             elif t.name in out:
@@ -190,13 +190,10 @@ class CudaProgram:
         places.update(given.items())
         places.update(made.items())
         pointers = {s: p.pointer if all(p.shape) else binding.nothing(s, self.driver) for s, p in places.items()}
-        arrays = {t.name: self._donated(t, given) or made[t] for t in self.program.graph.outputs}
+        arrays = {t.name: _donated(t, given) or made[t] for t in self.program.graph.outputs}
         held = (*places.values(), binding)
         outputs = {name: p.array for name, p in arrays.items()}
         return Prepared(outputs, binding.launches(pointers, self.driver), tuple(copies), self.driver, held)
-
-    def _donated(self, t: Tensor, given: Mapping[Input, Placed]) -> Placed | None:
-        return next((p for i, p in given.items() if i.name == t.into), None) if t.into else None
 
     def _fill(self, byte: int, made: Mapping[Tensor, Placed], binding: Binding) -> None:
         for t, p in made.items():
@@ -207,7 +204,7 @@ class CudaProgram:
 
     def _result(self, t: Tensor, made: Placed, given: Mapping[Input, Placed]) -> Any:
         """What the caller gets: the array on the device, or its values where the caller's arrays are."""
-        into = self._donated(t, given)
+        into = _donated(t, given)
         if into is not None and into.host is not None:
             value = self.driver.download(made.array).reshape(made.shape)
             into.host.write_back(value)
@@ -218,6 +215,11 @@ class CudaProgram:
             made.host.write_back(self.driver.download(made.array).reshape(made.shape))
             return made.host.origin
         return self.driver.download(made.array) if made.home == "numpy" else made.array
+
+
+def _donated(t: Tensor, given: Mapping[Input, Placed]) -> Placed | None:
+    """The array of the input that an output is written into, if there is one."""
+    return next((p for i, p in given.items() if i.name == t.into), None) if t.into else None
 
 
 def _home(given: Mapping[Input, Placed]) -> str:
@@ -233,17 +235,17 @@ def _size(s: Source, shape: tuple[int, ...]) -> int:
 def compile_cuda(
     program: Program, schedules: Mapping[str, Schedule] | None = None, *, on: Driver | None = None
 ) -> CudaProgram:
-    """Lowers, prints and compiles all kernels of a program for the current device.
+    """The kernels of a program, lowered, printed and compiled for the current device.
 
-    `schedules` by kernel name; others take the first candidate. Raises TargetError when CuPy, NVRTC or a GPU lacks, and
-    for a kernel that this GPU has no instructions for.
+    `schedules` by kernel name; others take the first candidate. Raises TargetError when CuPy, NVRTC or a GPU is
+    missing, and for a kernel that this GPU has no instructions for.
     """
     device = on or driver()
     return load(program, cuda_kernels(program, schedules or {}), device)
 
 
 def load(program: Program, kernels: tuple[Built, ...], device: Driver) -> CudaProgram:
-    """Prints and compiles kernels that are lowered. Raises TargetError as compile_cuda does."""
+    """Lowered kernels, printed and compiled. Raises TargetError as compile_cuda does."""
     texts = cuda_sources(kernels)
     units: dict[int, Unit] = {}
     for b in kernels:
@@ -264,7 +266,7 @@ def cuda_sources(kernels: tuple[Built, ...]) -> dict[str, str]:
 
 
 def cuda_kernels(program: Program, schedules: Mapping[str, Schedule]) -> tuple[Built, ...]:
-    """Every kernel of a program lowered for a GPU; none is needed for that."""
+    """Every kernel of a program, lowered for a GPU; no GPU is needed for that. Raises CodegenError (a schedule)."""
     return build_kernels(program, schedules, _build)
 
 
@@ -292,9 +294,10 @@ def function_name(text: str) -> str:
 
 def _check_chip(b: Built, device: Driver) -> None:
     launch = b.kernel.launch
-    if launch is not None and (launch.stages or launch.maps) and device.capability != "90":
+    if launch is not None and (launch.stages or launch.maps) and not device.has_matrix_units:
+        plain = grid_schedules(b.plan.outputs)[0]
         raise TargetError(
             f"kernel '{b.plan.name}' uses instructions that this GPU does not have",
             where=f"compute capability {device.capability}; the kernel needs 90 (Hopper)",
-            mend=f"force a plain schedule: schedule={{'{b.plan.name}': 'grid'}}",
+            mend=f"force a plain schedule: schedule={{'{b.plan.name}': '{plain}'}}",
         )

@@ -28,8 +28,8 @@ from tang_egg.run_cuda_maps import map_spec
 Launch: TypeAlias = "tuple[Function, tuple[int, int, int], tuple[int, int, int], tuple[Any, ...], int]"
 """A kernel with grid, block, arguments and bytes of shared memory."""
 
-COUNTED = 2**31
-"""Kernels count elements and blocks in 32 bits."""
+COUNTED = 17 * 10**8
+"""Kernels count elements and blocks in 32 bits; a loop over a grid steps up to a quarter past its end."""
 MAPS = 256
 """Encoded tensor maps that a binding keeps."""
 
@@ -105,7 +105,7 @@ def bind(
     for s, shape in shapes.items():
         _check_countable(f"array '{s.name}' of shape {list(shape)}", prod(shape))
     for name, value in values.items():
-        _check_countable(f"dimension '{name}'", value)
+        _check_countable(f"dimension '{name}'", value, BindError)
     held: list[Any] = []
     steps = tuple(_step(b, functions[id(b.kernel)], values, driver, held) for b in kernels)
     ends = {*graph.inputs, *graph.outputs}
@@ -160,17 +160,17 @@ def scratch_bytes(kernel: Kernel, dims: Mapping[str, int]) -> int:
 
 
 def _zeroed(count: int, driver: Driver, held: list[Any]) -> int:
+    """The address of as many bytes of zeros, which `held` keeps alive."""
     array = driver.empty((max(64, count),), "uint8")
     held.append(array)
     driver.fill(driver.pointer(array), 0, max(64, count))
     return driver.pointer(array)
 
 
-def _check_countable(what: str, count: int) -> None:
+def _check_countable(what: str, count: int, kind: type[BindError | InputError] = InputError) -> None:
     if count >= COUNTED:
-        kind = BindError if what.startswith("dimension") else InputError
         raise kind(
-            f"{what} is too large: {count} is no number of 31 bits",
+            f"{what} is too large: {count}, where {COUNTED} can be counted",
             where="sizes for a CUDA program",
             mend="use smaller sizes, or split the work into several calls",
         )

@@ -38,7 +38,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Unit:
     """A translation unit with one kernel: its text, the kernel's name, its threads and bytes of shared memory."""
 
     text: str
@@ -75,6 +75,11 @@ class Driver:
         return f"sm_{self.capability}{'a' if int(self.capability) >= 90 else ''}"
 
     @property
+    def has_matrix_units(self) -> bool:
+        """Whether the chip runs kernels with bulk copies and products of warp groups: Hopper only."""
+        return self.capability == "90"
+
+    @property
     def title(self) -> str:
         """The device in words."""
         name = self.cupy.cuda.runtime.getDeviceProperties(self.device)["name"]
@@ -82,33 +87,33 @@ class Driver:
         major, minor = self.cupy.cuda.nvrtc.getVersion()
         return f"{name}, {self.architecture}, NVRTC {major}.{minor}, CuPy {self.cupy.__version__}"
 
-    def compile(self, sources: Sequence[Source]) -> list[Function]:
-        """The kernels of some sources, compiled side by side. Raises TargetError when one does not compile."""
-        if len(sources) < 2:
-            return [self._compile(s) for s in sources]
-        with ThreadPoolExecutor(min(TEAM, len(sources))) as team:
-            return list(team.map(self._compile, sources))
+    def compile(self, units: Sequence[Unit]) -> list[Function]:
+        """The kernels of some units, compiled side by side. Raises TargetError when one does not compile."""
+        if len(units) < 2:
+            return [self._compile(u) for u in units]
+        with ThreadPoolExecutor(min(TEAM, len(units))) as team:
+            return list(team.map(self._compile, units))
 
-    def _compile(self, source: Source) -> Function:
+    def _compile(self, unit: Unit) -> Function:
         options = (f"-arch={self.architecture}", "--std=c++17")
         with self.cupy.cuda.Device(self.device):
             try:
-                made = self.cupy.RawModule(code=source.text, options=options, backend="nvrtc")
-                function: Any = made.get_function(source.name)
+                made = self.cupy.RawModule(code=unit.text, options=options, backend="nvrtc")
+                function: Any = made.get_function(unit.name)
                 registers = function.num_regs  # compiles and loads
-                if source.shared > PLAIN_SHARED:
-                    function.max_dynamic_shared_size_bytes = source.shared
+                if unit.shared > PLAIN_SHARED:
+                    function.max_dynamic_shared_size_bytes = unit.shared
             except Exception as error:  # of CuPy's many kinds
-                raise self._failed(source, error) from None
-        if source.threads * registers > REGISTER_LIMIT:
+                raise self._failed(unit, error) from None
+        if unit.threads * registers > REGISTER_LIMIT:
             raise TargetError(
-                f"a block of kernel '{source.name}' needs more registers than a processor has",
-                where=f"{source.threads} threads of {registers} registers",
+                f"a block of kernel '{unit.name}' needs more registers than a processor has",
+                where=f"{unit.threads} threads of {registers} registers",
                 mend="report the source",
             )
         return function  # type: ignore[no-any-return]
 
-    def _failed(self, source: Source, error: Exception) -> TargetError:
+    def _failed(self, unit: Unit, error: Exception) -> TargetError:
         kind, said = type(error).__name__, str(error)
         if isinstance(error, (ImportError, OSError)) or ("nvrtc" in said.lower() and kind != "CompileException"):
             return TargetError(
@@ -119,7 +124,7 @@ class Driver:
         lines = [line.strip() for line in said.splitlines() if "error" in line] or said.splitlines()
         return TargetError(
             "a generated kernel does not compile",
-            where=f"kernel '{source.name}' for {self.architecture}: {' | '.join(lines[:6])}",
+            where=f"kernel '{unit.name}' for {self.architecture}: {' | '.join(lines[:6])}",
             mend="report the source",
         )
 

@@ -16,7 +16,7 @@ LONGEST = 2**32
 
 
 def map_spec(m: TensorMap, values: Mapping[str, int]) -> MapSpec:
-    """The map for some values of the dims.
+    """The map for some values of the dims, innermost axis first, strides in bytes.
 
     Raises InputError for sizes that no map can describe, CodegenError for a box that none can have.
     """
@@ -31,7 +31,7 @@ def map_spec(m: TensorMap, values: Mapping[str, int]) -> MapSpec:
         raise InputError(
             f"rows of '{m.buffer.name}' are no multiple of {ALIGNED} bytes",
             where=where,
-            mend=f"make its last axis a multiple of {ALIGNED // size}, or use a schedule without bulk copies: 'grid'",
+            mend=f"make its last axis a multiple of {ALIGNED // size}, or force a schedule without bulk copies",
         )
     if max(sizes) >= LONGEST:
         raise InputError(f"an axis of '{m.buffer.name}' is too long for a bulk copy", where=where, mend="split it")

@@ -87,7 +87,7 @@ class _Fixing:
     made: dict[tuple[Source, Fixed], tuple[Source, Fixed]] = field(default_factory=dict)
     slices: dict[str, tuple[str, tuple[int | slice, ...]]] = field(default_factory=dict)
     rewritten: dict[Scalar, Scalar] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
+    named: int = 0
 
     def source(self, s: Source, fixed: Fixed) -> tuple[Source, Fixed]:
         """A source without the axes that could be fixed, and which these are."""
@@ -153,8 +153,8 @@ class _Fixing:
         return Read(source, tuple(c for n, c in enumerate(coordinates) if n not in gone), s.at)
 
     def _name(self, name: str) -> str:
-        self.names.add(found := f"{name}@{len(self.names)}")
-        return found
+        self.named += 1
+        return f"{name}@{self.named - 1}"
 
 
 def _constant(c: Coordinate, size: Affine) -> int | None:
@@ -277,5 +277,6 @@ def holds_fill(a: Array, byte: int) -> bool:
 
 
 def _holds(a: Array, byte: int) -> Any:
-    bits = np.ascontiguousarray(a).view(f"u{a.dtype.itemsize}") if a.ndim else a.reshape(1).view(f"u{a.dtype.itemsize}")
+    """Which elements consist of one byte only."""
+    bits = np.ascontiguousarray(a).view(f"u{a.dtype.itemsize}")
     return bits == np.frombuffer(bytes([byte]) * a.dtype.itemsize, bits.dtype)[0]

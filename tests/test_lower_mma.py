@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import Any
@@ -15,8 +16,9 @@ from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.codegen import split_fold
 from tang_egg.codegen.candidates_device import device_schedules
+from tang_egg.codegen.device import Forever, Roles, Sync
 from tang_egg.codegen.device_run import run_device
-from tang_egg.codegen.kernel import Kernel
+from tang_egg.codegen.kernel import If, Kernel, Loop, Stmt
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.codegen.lower_device import lower_device
@@ -308,3 +310,31 @@ def test_positions_beyond_32_bits() -> None:
     odd = attend(1, 1, 130, 130, 64, mask=lambda i, j: j * 30_000_000 <= i * 10_000_000)
     for k in extract(odd, costs=Costs(MATRIX_UNITS)).program.kernels:
         assert device_schedules(k.outputs)[0].shape != "mma"
+
+
+def _without(body: tuple[Stmt, ...], left: list[int]) -> tuple[Stmt, ...]:
+    """Statements without one Sync: the one at which the count in `left` runs out."""
+    kept: list[Stmt] = []
+    for s in body:
+        if isinstance(s, Sync):
+            left[0] -= 1
+            if left[0] == 0:
+                continue
+        if isinstance(s, (Loop, Forever)):
+            s = replace(s, body=_without(s.body, left))
+        elif isinstance(s, If):
+            s = replace(s, then=_without(s.then, left))
+        elif isinstance(s, Roles):
+            s = Roles(tuple(replace(r, body=_without(r.body, left)) for r in s.roles))
+        kept.append(s)
+    return tuple(kept)
+
+
+@pytest.mark.parametrize(("name", "meetings"), [("wide rows", 2), ("product", 2)])
+def test_no_meeting_around_the_outputs_can_go(name: str, meetings: int) -> None:
+    _, k = derived(name)
+    kernel = lower_mma(k.name, k.outputs, first(name))
+    check_kernel(kernel)
+    for n in range(1, meetings + 1):
+        with pytest.raises(CodegenError):
+            check_kernel(replace(kernel, body=_without(kernel.body, [n])))

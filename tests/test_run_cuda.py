@@ -22,8 +22,7 @@ from tang_egg.ir import Const, Graph, Input, Read, Source, Tensor, apply, const
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import Built
 from tang_egg.run_cuda import CudaProgram, function_name, load
-from tang_egg.run_cuda_driver import Driver, MapSpec
-from tang_egg.run_cuda_driver import Source as Unit
+from tang_egg.run_cuda_driver import Driver, MapSpec, Unit
 from tang_egg.run_cuda_maps import map_spec
 from tang_egg.schedule import PLAIN
 
@@ -47,9 +46,9 @@ class StandIn(Driver):
         self.waits = 0
         self.blocks_per_processor = 2
 
-    def compile(self, sources: Sequence[Unit]) -> list[Callable[..., Any]]:
-        self.units += sources
-        return [self._function(s.name) for s in sources]
+    def compile(self, units: Sequence[Unit]) -> list[Callable[..., Any]]:
+        self.units += units
+        return [self._function(u.name) for u in units]
 
     def _function(self, name: str) -> Callable[..., Any]:
         def run(grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
@@ -347,7 +346,7 @@ def test_products_need_the_chip_that_has_them() -> None:
     kernel = device_kernel((y,), stages=(Stage("t", "bf16", 1, 64),))
     with pytest.raises(TargetError, match="instructions that this GPU does not have") as error:
         program_of(graph, driver, ((y,), kernel))
-    assert "compute capability 80" in str(error.value) and "'grid'" in str(error.value)
+    assert "compute capability 80" in str(error.value) and "'point grid=" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,1 @@
-"""The dialects that kernels are printed in, by target name."""
-
-from __future__ import annotations
-
-from tang_egg.codegen.dialects.c import C
-
-DIALECTS = {"c": C}
-
-__all__ = ["C", "DIALECTS"]
+"""The languages that kernels are printed in: a table of spellings each (printer.Dialect)."""
