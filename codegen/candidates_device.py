@@ -47,7 +47,7 @@ def _fitting(outputs: tuple[Tensor, ...], p: Plan, precise: bool) -> list[Schedu
     if p.dtype == "f32" and precise:
         raise Refused("f32 operands")
     unit = "tf32" if p.dtype == "f32" else ""
-    wanted = _attending(p) if p.contractions and p.matrices else _scoring(p) if p.contractions else _multiplying(p)
+    wanted = _nested(p) if p.contractions and p.matrices else _scoring(p) if p.contractions else _multiplying(p)
     legal: list[Schedule] = []
     for s in wanted:
         fitted = _deepest(outputs, replace(s, unit=unit))
@@ -78,7 +78,7 @@ def _named(p: Plan, rows: int, stream: int, columns: int | None, **fields: Any) 
     return Schedule("mma", tile=tuple(tile), fold=fold, consumers=rows // 64, supertile=16, **fields)
 
 
-def _attending(p: Plan) -> list[Schedule]:
+def _nested(p: Plan) -> list[Schedule]:
     """Products inside and outside of the state: the widest tile of the stream that registers allow."""
     assert p.column is not None
     columns = rounded(p.column.size.value or LONGEST, p.width) * len(p.matrices)

@@ -67,7 +67,8 @@ class Live:
         return True
 
     def visited(self) -> float:
-        """Points of visited tiles per row, the rows' average; the whole stream where sizes or bounds are not known."""
+        """Points of visited tiles, the average over tiles of rows; the whole stream where bounds are not known, 0 where
+        sizes are not."""
         size, count = self.stream.size.value, self.row.size.value
         if size is None or count is None:
             return 0.0

@@ -116,14 +116,14 @@ class Frame:
             row = w.integer("row_rank", Call("udiv", (Form(rest), times_of(Form(here), Form(columns))), "i64"))
             inside = w.integer("inside", Call("umod", (Form(rest), times_of(Form(here), Form(columns))), "i64"))
             column = w.integer("column_tile", Call("udiv", (Form(inside), Form(here)), "i64"))
-            number_of = w.integer("batch", Form(band * size + 0)) + w.integer(
+            batch_number = w.integer("batch", Form(band * size)) + w.integer(
                 "turn", Call("umod", (Form(inside), Form(here)), "i64")
             )
             row_tile = rows - 1 - row if self._longest_last() else row
         else:
             # `supertile` row tiles beside each other, all columns of them, then the next ones
             per = w.integer("batch_tiles", times_of(Form(rows), Form(columns)))
-            number_of = w.integer("batch", Call("udiv", (Form(tile), Form(per)), "i64"))
+            batch_number = w.integer("batch", Call("udiv", (Form(tile), Form(per)), "i64"))
             inner = w.integer("inner", Call("umod", (Form(tile), Form(per)), "i64"))
             band = w.integer("band", Call("udiv", (Form(inner), times_of(Form(columns), number(size))), "i64"))
             rest = w.integer("rest", Call("umod", (Form(inner), times_of(Form(columns), number(size))), "i64"))
@@ -134,7 +134,7 @@ class Frame:
         at: dict[Index, Affine] = {p.row: w.integer("i0", Form(self.g.rows * row_tile))}
         if p.column is not None:
             at[p.column] = w.integer("c0", Form(self.g.columns * column))
-        left = w.integer("batch", Form(number_of))
+        left = w.integer("batch", Form(batch_number))
         for i in reversed(p.batch):
             if i is p.batch[0]:
                 at[i] = left

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.codegen.device import CopyIn, Expect, Signal, Stage, TensorMap
+from tang_egg.codegen.device import LINE, CopyIn, Expect, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Buffer, Expr, Form, Stmt
 from tang_egg.codegen.mma_plan import Operand, Plan, Refused
 from tang_egg.ir import Source, Tensor
@@ -85,7 +85,8 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
         asked = schedule.tile_of(plan.column.name)
         size = asked or constant(plan.column)
         columns = rounded(size, plan.width if any(m.right.major == "mn" for m in plan.matrices) else 8)
-        columns = rounded(columns, 128 // _bytes(plan.outputs[0]))
+        wide = next((t for t in plan.outputs if plan.column in t.axes), None)
+        columns = rounded(columns, LINE // _bytes(wide)) if wide is not None else columns
     if rows != 64 * groups:
         raise Refused(f"{rows} rows for {groups} groups of 64")
     if stream % step or stream < step or (plan.direct and stream % plan.width):

@@ -25,7 +25,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
-from tang_egg.codegen.mma_cells import CELL, ROW, Place, Value
+from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.mma_products import Products
 from tang_egg.codegen.mma_state import Streams

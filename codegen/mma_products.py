@@ -34,9 +34,9 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
-from tang_egg.codegen.mma_cells import COLUMN, Place, Value
 from tang_egg.codegen.mma_domain import Range, needs_mask
 from tang_egg.codegen.mma_frame import Frame
+from tang_egg.codegen.mma_linear import COLUMN, Place, Value
 from tang_egg.codegen.mma_memory import Placed, Ring
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.mma_state import Streams
@@ -210,7 +210,10 @@ class Products(Frame):
         where = EVERYWHERE if masked is False else p.group.where
         tail = Test(p.stream.size - 1 - affine(p.stream) >= 0) if self.live.ragged and masked is not False else None
         needed = needs_mask(self.live, found, k) if masked is None else None
-        masks = Masks(where, tail, absorbed_parts(p, streams), None if isinstance(needed, Literal) else needed)
+        if isinstance(needed, Literal):
+            assert needed.value, "a tile that is asked for masks and never needs one"
+            needed = None
+        masks = Masks(where, tail, absorbed_parts(p, streams), needed)
         with streams.cells.over(p.stream, first):
             streams.update(values, self.g.stream, masks)
         factors: dict[int, tuple[Var, Var]] = {}

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Assign, Call, Expr, Literal, Select, Var
-from tang_egg.codegen.mma_cells import CELL, ROW, Cells, Place, Value
+from tang_egg.codegen.mma_cells import Cells
+from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value
 from tang_egg.codegen.mma_plan import Plan, rebase_factor
 from tang_egg.codegen.mma_tile import Folded, Masks, TileValues
 from tang_egg.codegen.writer import Writer

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Buffer, Build, Call, Expr, Form, Lane, Load, Select, Store
-from tang_egg.codegen.mma_cells import CELL, COLUMN, Cells, Place, Value, linear
+from tang_egg.codegen.mma_cells import Cells
+from tang_egg.codegen.mma_linear import CELL, COLUMN, Place, Value, linear
 from tang_egg.codegen.mma_plan import MatrixPart, Plan, factors
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import Apply, Const, Domain, Reduce, Scalar, Statistic, Test, walk

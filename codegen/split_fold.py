@@ -147,10 +147,15 @@ def _lift(p: Plan, n: int, reads: dict[int, Read]) -> Scalar:
     return Apply("select", (empty, follow.base.identity[0], replace_state(follow.rebase, of)))
 
 
-def _replaced(s: Scalar, final: dict[Reduce, Reduce]) -> Scalar:
-    if isinstance(s, Reduce) and s in final:
-        return final[s]
-    return map_children(s, lambda c: _replaced(c, final))
+def _replaced(root: Scalar, final: dict[Reduce, Reduce]) -> Scalar:
+    done: dict[Scalar, Scalar] = dict(final.items())
+
+    def run(s: Scalar) -> Scalar:
+        if s not in done:
+            done[s] = map_children(s, run)
+        return done[s]
+
+    return run(root)
 
 
 def _unique(stem: str, taken: set[str]) -> str:

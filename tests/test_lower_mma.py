@@ -125,7 +125,7 @@ def test_fields_change_no_result(name: str, stream: int, stages: int, more: str)
 
 @pytest.mark.parametrize(("name", "columns"), [("product", 128), ("product", 192), ("columns first", 256)])
 def test_columns_of_a_product(name: str, columns: int) -> None:
-    row, column, stream = (plan(derived(name)[1].outputs).__getattribute__(x).name for x in ("row", "column", "stream"))
+    row, column, stream = (getattr(plan(derived(name)[1].outputs), x).name for x in ("row", "column", "stream"))
     check(name, parse_schedule(f"mma tile={row}:128,{column}:{columns} fold={stream}:stream:64 consumers=2 stages=3"))
 
 
