@@ -13,7 +13,7 @@ from typing import Any
 
 from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.device import SHARED_LIMIT
-from tang_egg.codegen.lower_mma import lower_mma
+from tang_egg.codegen.lower_mma import REGISTERS, lower_mma, shared_bytes
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.mma_domain import live
 from tang_egg.codegen.mma_memory import LONGEST, rounded
@@ -25,8 +25,6 @@ UNITS = 132
 """Multiprocessors that tiles are spread over."""
 SPARE = 32
 """Registers of a thread that hold neither scores nor state."""
-BUDGET = {2: 232, 3: 160}
-"""Registers of a consumer's thread, by the number of consumers."""
 COLUMNS = (256, 192, 128, 64)
 
 
@@ -61,12 +59,12 @@ def _deepest(outputs: tuple[Tensor, ...], s: Schedule) -> Schedule | None:
     for stages in range(s.stages, 1, -1):
         deep = replace(s, stages=stages)
         try:
-            kernel = lower_mma("try", outputs, deep)
+            if shared_bytes(outputs, deep) > SHARED_LIMIT:
+                continue
+            lower_mma("try", outputs, deep)
         except Refused:
             return None
-        assert kernel.launch is not None
-        if kernel.launch.shared_bytes <= SHARED_LIMIT:
-            return deep
+        return deep
     return None
 
 
@@ -86,7 +84,7 @@ def _nested(p: Plan) -> list[Schedule]:
     found: list[Schedule] = []
     busy = columns <= 64 and _busy(p)
     for consumers in (2, 3) if busy else (3, 2):
-        room = BUDGET[consumers] - SPARE - columns // 2
+        room = REGISTERS[consumers][1] - SPARE - columns // 2
         most = room * 4 // (2 * len(p.contractions) + 1) // 16 * 16
         rows = 64 * consumers
         for stream in dict.fromkeys(min(most, n) for n in (*((192,) if busy else ()), 128, 176, 96, 80, 64)):

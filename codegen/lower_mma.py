@@ -28,22 +28,28 @@ def lower_mma(name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> Ker
     return _Kernel(name, plan(outputs), schedule).run()
 
 
+def shared_bytes(outputs: tuple[Tensor, ...], schedule: Schedule) -> int:
+    """Bytes of shared memory that the kernel would take; its code is not written. Raises Refused as lower_mma does."""
+    return _Kernel("try", plan(outputs), schedule).launch().shared_bytes
+
+
 class _Kernel(Producer, Consumer):
     """One kernel under construction."""
 
+    def launch(self) -> Launch:
+        shared = (self.drawn,) if self.tickets else ()
+        return Launch(
+            128 * (self.g.groups + 1), self.tiles(), True, tuple(self.stages), tuple(self.signals), tuple(self.maps),
+            shared, 2 if self.tickets else 0,
+        )  # fmt: skip
+
     def run(self) -> Kernel:
         groups = self.g.groups
-        tiles = self.tiles()
         if groups not in REGISTERS:
             raise Refused(f"{groups} consumers")
         few, many = REGISTERS[groups]
         producer, consumer = self.producer(), self.consumer()
         roles = Roles((Role("producer", 1, few, producer, single=True), Role("consumer", groups, many, consumer)))
-        shared = (self.drawn,) if self.tickets else ()
-        launch = Launch(
-            128 * (groups + 1), tiles, True, tuple(self.stages), tuple(self.signals), tuple(self.maps), shared,
-            2 if self.tickets else 0,
-        )  # fmt: skip
         buffers = (*self.buffers.values(), *self.written.values())
         note = kernel_note(self.plan.outputs, self.schedule)
-        return Kernel(self.name, buffers, self.dims, (roles,), (), note, launch)
+        return Kernel(self.name, buffers, self.dims, (roles,), (), note, self.launch())

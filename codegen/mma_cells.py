@@ -36,6 +36,8 @@ from tang_egg.codegen.mma_linear import (
     Value,
     fits,
     real_of,
+    sum_of,
+    term_of,
 )
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.writer import Writer
@@ -145,12 +147,8 @@ class Cells(Linear):
             return self._node(s, at, level)
         key = (s, at.h if level & ROW else 0, (at.e, at.j) if level & COLUMN else 0)
         if key not in self._held:
-            out = self._middle if level & COLUMN else self._outer
-            held = self.w.out
-            if out is not None:
-                self.w.out = out
-            self._held[key] = self.w.let("t", self._node(s, at, level))
-            self.w.out = held
+            with self.w.writing_to(self._middle if level & COLUMN else self._outer):
+                self._held[key] = self.w.let("t", self._node(s, at, level))
         return self._held[key]
 
     def _node(self, s: Scalar, at: Place, level: int) -> Expr:
@@ -203,11 +201,8 @@ class Cells(Linear):
         terms, constant = self._linear(x)
         outside = [(t, c) for t, c in terms.items() if self.level(t) != CELL]
         inside = [(t, c) for t, c in terms.items() if self.level(t) == CELL]
-        rest: Scalar | None = Const(constant) if constant or not outside else None
-        for t, c in outside:
-            term = t if c == 1.0 else Apply("neg", (t,)) if c == -1.0 else Apply("mul", (t, Const(c)))
-            rest = term if rest is None else Apply("add", (rest, term))
-        assert rest is not None
+        fixed: list[Scalar] = [Const(constant)] if constant or not outside else []
+        rest = sum_of([*fixed, *(term_of(t, c) for t, c in outside)])
         total = self.value(Apply("mul", (rest, Const(LOG2E))), at) if rest != Const(0.0) else None
         for t, c in inside:
             scaled = Literal(c * LOG2E, "f32")
@@ -222,7 +217,7 @@ class Cells(Linear):
         if isinstance(x, Position) and goal == "f32" and level & COLUMN:
             rest, step = self._split(x.form, at)
             if fits(x.form):
-                near = self.w_outer_let("p", real_of(rest), (x, "real", at.h))
+                near = self._outer_let("p", real_of(rest), (x, "real", at.h))
                 return Call("add", (near, real_of(step)), "f32")
         if isinstance(x, Position) and goal == "f32" and fits(x.form):
             return real_of(self.position(x.form, at))
@@ -237,17 +232,14 @@ class Cells(Linear):
         if not self._level_of(form) & COLUMN:
             return Call("le", (number(0), Form(self.position(form, at))), "bool")
         rest, step = self._split(form, at)
-        near = self.w_outer_let("q", Form(rest), (form, at.h))
+        near = self._outer_let("q", Form(rest), (form, at.h))
         return Call("le", (Form(-step), near), "bool")
 
-    def w_outer_let(self, stem: str, value: Expr, key: object) -> Expr:
+    def _outer_let(self, stem: str, value: Expr, key: object) -> Expr:
         """A value that no column changes, under a name outside the nest."""
         if key not in self._held:
-            held = self.w.out
-            if self._outer is not None:
-                self.w.out = self._outer
-            self._held[key] = self.w.let(stem, value)
-            self.w.out = held
+            with self.w.writing_to(self._outer):
+                self._held[key] = self.w.let(stem, value)
         return self._held[key]
 
     def _split(self, form: Affine, at: Place) -> tuple[Affine, Affine]:
@@ -258,9 +250,9 @@ class Cells(Linear):
         mapping: dict[Atom, AffineLike] = {**self._fixed, self.row: self.rows[at.h], self.column: self.first}
         return form.substitute(mapping), step
 
-    def position(self, form: Affine, at: Place, rows: tuple[Affine, Affine] | None = None) -> Affine:
+    def position(self, form: Affine, at: Place) -> Affine:
         """A form over indices as one over variables."""
-        mapping: dict[Atom, AffineLike] = {**self._fixed, self.row: (rows or self.rows)[at.h]}
+        mapping: dict[Atom, AffineLike] = {**self._fixed, self.row: self.rows[at.h]}
         if self.column is not None and self.column in form.indices():
             assert at.j is not None
             mapping[self.column] = self.first + 8 * at.j + at.e
@@ -302,17 +294,13 @@ class Cells(Linear):
             mapping[self.column] = self._clamped(self.column, own, ("column", self.column, at.j, at.e))
         return c.substitute(mapping)
 
-    def _clamped(self, index: Index, own: Affine, key: object) -> Affine:
+    def _clamped(self, index: Index, own: Affine, key: tuple[object, ...]) -> Affine:
         if not self.ragged.get(index, True):
             return own
         if key not in self._held:
-            held = self.w.out
-            out = self._middle if isinstance(key, tuple) and key[0] == "column" else self._outer
-            if out is not None:
-                self.w.out = out
             last = Call("min", (Form(own), Form(index.size - 1)), "i64")
-            self._held[key] = Form(self.w.integer("c", last))
-            self.w.out = held
+            with self.w.writing_to(self._middle if key[0] == "column" else self._outer):
+                self._held[key] = Form(self.w.integer("c", last))
         form = self._held[key]
         assert isinstance(form, Form)
         return form.form

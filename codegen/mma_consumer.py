@@ -24,7 +24,7 @@ from tang_egg.codegen.device import (
     MmaWait,
     Sync,
 )
-from tang_egg.codegen.kernel import Assign, Call, Expr, Form, If, Literal, Load, Stmt, Var, number, variable
+from tang_egg.codegen.kernel import Call, Expr, Form, If, Literal, Load, Stmt, Var, number, variable
 from tang_egg.codegen.mma_cells import Cells
 from tang_egg.codegen.mma_domain import Range, divided, tile_range
 from tang_egg.codegen.mma_memory import Ring
@@ -109,22 +109,11 @@ class Consumer(Outputs):
             self.advance(m.resident, self.at[m.resident.name])
 
     def _direct(self, found: Range) -> None:
-        w, ring = self.w, self.memory.outer
+        ring = self.memory.outer
         assert ring is not None
-        slot, phase = self.at[ring.name]
-        before = w.mutable("before", number(0))
+        slot, _ = self.at[ring.name]
         pins = tuple(self.acc.values())
-        with w.loop("step", number(0), Form(found.count)) as step:
-            w.out.append(Await(ring.full, slot, phase))
-            w.out.append(MmaFence())
-            self._products(ring, slot, Call("eq", (Form(step), number(0)), "bool"), False)
-            w.out.append(MmaCommit())
-            w.out.append(MmaWait(1))
-            w.out.append(If(Call("lt", (number(0), Form(step)), "bool"), (Arrive(ring.empty, before, "warp"),)))
-            w.out.append(Assign(before.name, slot))
-            self.advance(ring, (slot, phase))
-        w.out.append(MmaWait(0, pins))
-        w.out.append(Arrive(ring.empty, before, "warp"))
+        self._one_behind(ring, "step", Form(found.count), lambda fresh: self._products(ring, slot, fresh, False), pins)
 
     def _staged(self, streams: Streams, found: Range) -> None:
         """Two tiles per turn of the loop: while the product of one runs, the left factors of the next are made.
@@ -177,13 +166,13 @@ class Consumer(Outputs):
             self.advance(ring, self.ahead)
             return self._update(streams, found, k, {}, self.raw, self.live.masked, which)
 
-    def _product_beside(self, step: Affine, which: int, work: Callable[[], object]) -> None:
-        """acc += P · B of a step with the set `which`, while `work` is done."""
+    def _product_beside(self, step: Affine, which: int, work: Callable[[], object], first: int = 0) -> None:
+        """acc += P · B of a step with the set `which`, while `work` is done; the accumulator is new at step `first`."""
         w, ring = self.w, self.memory.outer
         assert ring is not None
         slot, phase = self.at[ring.name]
         w.out.append(MmaFence())
-        self._products(ring, slot, Call("eq", (Form(step), number(0)), "bool"), True, which)
+        self._products(ring, slot, Call("eq", (Form(step), number(first)), "bool"), True, which)
         w.out.append(MmaCommit())
         work()
         w.out.append(MmaWait(0, tuple(self.acc.values())))
@@ -225,16 +214,10 @@ class Consumer(Outputs):
     def _accumulate(self, outer: Ring, factors: dict[int, tuple[Var, Var]], step: Affine) -> None:
         """acc := acc · factor + P · B for one tile, awaited."""
         w = self.w
-        slot, phase = self.at[outer.name]
         self._rescale(factors, Call("lt", (number(0), Form(step)), "bool"))
         self._pack()
-        w.out.append(Await(outer.full, slot, phase))
-        w.out.append(MmaFence())
-        self._products(outer, slot, Call("eq", (Form(step), number(0)), "bool"), True)
-        w.out.append(MmaCommit())
-        w.out.append(MmaWait(0, tuple(self.acc.values())))
-        w.out.append(Arrive(outer.empty, slot, "warp"))
-        self.advance(outer, (slot, phase))
+        w.out.append(Await(outer.full, *self.at[outer.name]))
+        self._product_beside(step, 0, lambda: None)
 
     def _overlapped(self, streams: Streams, found: Range) -> None:
         w, m = self.w, self.memory
@@ -245,17 +228,11 @@ class Consumer(Outputs):
         with streams.cells.scope():
             self._update(streams, found, self._k(found, affine(0)), self.scores, {}, None)
         self._pack()
-        oslot, ophase = self.at[outer.name]
         for start, stop, masked in self._segments(found, affine(1)):
             with w.loop("step", Form(start), Form(stop)) as step, streams.cells.scope():
                 self._overlapped_step(streams, found, step, masked)
-        w.out.append(Await(outer.full, oslot, ophase))
-        w.out.append(MmaFence())
-        self._products(outer, oslot, Call("eq", (Form(found.count), number(1)), "bool"), True)
-        w.out.append(MmaCommit())
-        w.out.append(MmaWait(0, tuple(self.acc.values())))
-        w.out.append(Arrive(outer.empty, oslot, "warp"))
-        self.advance(outer, (oslot, ophase))
+        w.out.append(Await(outer.full, *self.at[outer.name]))
+        self._product_beside(found.count, 0, lambda: None, first=1)
 
     def _overlapped_step(self, streams: Streams, found: Range, step: Affine, masked: bool | None) -> None:
         """Scores of this step and the product of the one before are issued together; the state waits for the first."""

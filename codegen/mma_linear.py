@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 from tang_egg.affine import Affine, AffineLike, Atom, Index
 from tang_egg.bounds import interval
-from tang_egg.codegen.kernel import Call, Expr, Form
+from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Load, Store
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, StateRef, Statistic, Test, children
 
@@ -168,6 +169,33 @@ class Linear:
                 terms = {t: c for t, c in terms.items() if t not in wanted} | {value: r}
                 constant -= r * extra
         return terms, constant
+
+
+def register(j: Affine, h: int, e: int) -> Affine:
+    """The accumulator register of a cell (the layout is that of device.py)."""
+    return 4 * j + (2 * h + e)
+
+
+def cell_of(buffer: Buffer, at: Place) -> Load:
+    """The value of an accumulator at a place."""
+    assert at.j is not None
+    return Load(buffer, Form(register(at.j, at.h, at.e)), "f32")
+
+
+def put(buffer: Buffer, at: Place, value: Expr) -> Store:
+    """Stores a value in an accumulator at a place."""
+    assert at.j is not None
+    return Store(buffer, Form(register(at.j, at.h, at.e)), value)
+
+
+def term_of(t: Scalar, c: float) -> Scalar:
+    """c · t."""
+    return t if c == 1.0 else Apply("neg", (t,)) if c == -1.0 else Apply("mul", (t, Const(c)))
+
+
+def sum_of(parts: list[Scalar]) -> Scalar:
+    """The sum of some terms, at least one."""
+    return reduce(lambda a, b: Apply("add", (a, b)), parts)
 
 
 def _column_offset(at: Place) -> Expr:

@@ -25,7 +25,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
-from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value
+from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.mma_products import Products
 from tang_egg.codegen.mma_state import Streams
@@ -44,7 +44,7 @@ class Outputs(Products):
             registers = state.registers
             streams.cells.known[p.part_of(n)] = Value(ROW, lambda at, r=registers: r[at.h])  # type: ignore[misc]
         for part, acc in self.acc.items():
-            streams.cells.known[p.part_of(part)] = Value(CELL, partial(_held, acc))
+            streams.cells.known[p.part_of(part)] = Value(CELL, partial(cell_of, acc))
         for t in p.outputs:
             with streams.cells.scope():
                 if p.column is not None and p.column in t.axes:
@@ -86,9 +86,7 @@ class Outputs(Products):
             with streams.cells.over(p.column, first):
                 streams.cells.cells(
                     g.columns,
-                    lambda at: w.out.append(
-                        Store(acc, Form(4 * column_step(at) + (2 * at.h + at.e)), streams.cells.value(t.body, at))
-                    ),
+                    lambda at: w.out.append(put(acc, at, streams.cells.value(t.body, at))),
                 )
         at = {**here, p.row: here[p.row] + 64 * variable("group")}
         if self.schedule.reuse:
@@ -156,12 +154,3 @@ class Outputs(Products):
         if self.leaving is not None:
             w.out.append(Assign(self.leaving.name, slot))
         w.out.append(WarpSync())
-
-
-def _held(acc: Buffer, at: Place) -> Expr:
-    return Load(acc, Form(4 * column_step(at) + (2 * at.h + at.e)), "f32")
-
-
-def column_step(at: Place) -> Affine:
-    assert at.j is not None
-    return at.j

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from tang_egg.affine import Affine, Index
 from tang_egg.bounds import interval, prove_nonnegative
 from tang_egg.codegen.device import BYTES, LINE
+from tang_egg.codegen.lower_fold import group_of, part_of
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, Test, free, walk
 from tang_egg.monoid import SUM, Follow
 
@@ -88,9 +89,9 @@ class Plan:
         """Whether all matrix parts multiply operands as they stand in memory."""
         return all(m.plain is not None for m in self.matrices) and not self.rows and not self.contractions
 
-    def part_of(self, part: int) -> Reduce:
-        g = self.group
-        return Reduce(g.monoid, g.indices, g.where, g.body, part, g.at)
+    def part_of(self, part: int) -> Scalar:
+        """Component `part` of the fold."""
+        return part_of(self.group, part)
 
 
 def plan(outputs: tuple[Tensor, ...]) -> Plan:
@@ -154,7 +155,7 @@ def _group(outputs: tuple[Tensor, ...]) -> Reduce:
                 continue
             seen.add(s)
             if isinstance(s, Reduce):
-                tops[Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)] = None
+                tops[group_of(s)] = None
             elif isinstance(s, Apply):
                 stack.extend(s.args)
             elif isinstance(s, Read):
@@ -170,9 +171,7 @@ def _group(outputs: tuple[Tensor, ...]) -> Reduce:
 def _needed(group: Reduce, t: Tensor) -> set[int]:
     found: set[int] = set()
     for s in walk(t.body):
-        if isinstance(s, Reduce) and (s.monoid, s.indices, s.where, s.body) == (
-            group.monoid, group.indices, group.where, group.body,
-        ):  # fmt: skip
+        if isinstance(s, Reduce) and group_of(s) is group:
             found |= group.monoid.needs(s.part)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from tang_egg.affine import Affine, affine
@@ -36,7 +37,7 @@ from tang_egg.codegen.kernel import (
 )
 from tang_egg.codegen.mma_domain import Range, needs_mask
 from tang_egg.codegen.mma_frame import Frame
-from tang_egg.codegen.mma_linear import COLUMN, Place, Value
+from tang_egg.codegen.mma_linear import COLUMN, Place, Value, cell_of, put
 from tang_egg.codegen.mma_memory import Placed, Ring
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.mma_state import Streams
@@ -142,15 +143,23 @@ class Products(Frame):
             w.out.append(Arrive(ring.empty, slot, "warp"))
             self.advance(ring, (slot, phase))
             return
-        d = self.plan.contractions[0].index
+        chunks = self.chunks(self.plan.contractions[0].index)
+        self._one_behind(ring, "chunk", chunks, lambda fresh: self._issue(ring, slot, fresh), pins)
+
+    def _one_behind(
+        self, ring: Ring, stem: str, count: Expr, issue: Callable[[Expr], None], pins: tuple[Buffer, ...]
+    ) -> None:
+        """Products of `count` slots of a ring into one accumulator; each slot is handed back one product late."""
+        w = self.w
+        slot, phase = self.at[ring.name]
         before = w.mutable("before", number(0))
-        with w.loop("chunk", number(0), self.chunks(d)) as chunk:
+        with w.loop(stem, number(0), count) as step:
             w.out.append(Await(ring.full, slot, phase))
             w.out.append(MmaFence())
-            self._issue(ring, slot, Call("eq", (Form(chunk), number(0)), "bool"))
+            issue(Call("eq", (Form(step), number(0)), "bool"))
             w.out.append(MmaCommit())
             w.out.append(MmaWait(1))
-            w.out.append(If(Call("lt", (number(0), Form(chunk)), "bool"), (Arrive(ring.empty, before, "warp"),)))
+            w.out.append(If(Call("lt", (number(0), Form(step)), "bool"), (Arrive(ring.empty, before, "warp"),)))
             w.out.append(Assign(before.name, slot))
             self.advance(ring, (slot, phase))
         w.out.append(MmaWait(0, pins))
@@ -234,8 +243,8 @@ class Products(Frame):
                 with w.loop("j", number(0), number(self.g.columns // 8), "unrolled") as j:
                     for h in (0, 1):
                         for e in (0, 1):
-                            at = Form(4 * j + (2 * h + e))
-                            w.out.append(Store(acc, at, Call("mul", (Load(acc, at, "f32"), factor[h]), "f32")))
+                            at = Place(h, e, j)
+                            w.out.append(put(acc, at, Call("mul", (cell_of(acc, at), factor[h]), "f32")))
         w.out += body if when is None else [If(when, tuple(body))]
 
     def _pack(self) -> None:

@@ -95,7 +95,7 @@ class Streams:
         if not heads:
             return {}
         lifts = {n: self.plan.group.body[n] for n in heads}
-        parts = {n: self._partials(n, heads) for n in heads}
+        parts = {n: self._partials(n) for n in heads}
 
         def step(at: Place) -> None:
             for n in heads:
@@ -111,7 +111,7 @@ class Streams:
             both: list[Expr] = []
             for h in (0, 1):
                 a, b = parts[n][h]
-                total = self.w.let("m", self.combine(n, a, b)) if a is not b else a
+                total = self.w.let("m", self.combine(n, a, b))
                 # before threads are put together: an offset counts from each thread's own first column
                 total = self._unfolded(tile.folded.get(n), total, h)
                 if not self.rows[n].spread:
@@ -140,7 +140,7 @@ class Streams:
         lefts = [m for m in self.plan.matrices if tile.keeps(m)]
         if not following and not lefts:
             return
-        parts = {n: self._partials(n, following) for n in following}
+        parts = {n: self._partials(n) for n in following}
         bodies = {n: self.plan.group.body[n] for n in following}
 
         def step(j: Affine) -> None:
@@ -162,7 +162,7 @@ class Streams:
             assert factor is not None
             for h in (0, 1):
                 a, b = parts[n][h]
-                total = self.combine(n, a, b) if a is not b else a
+                total = self.combine(n, a, b)
                 held = self.rows[n].registers[h]
                 moved = Call("mul", (held, self.factors[factor][h]), "f32")
                 self.w.out.append(Assign(held.name, self.combine(n, moved, total)))
@@ -211,7 +211,7 @@ class Streams:
 
     # -- folds
 
-    def _partials(self, n: int, among: list[int]) -> tuple[tuple[Var, Var], tuple[Var, Var]]:
+    def _partials(self, n: int) -> tuple[tuple[Var, Var], tuple[Var, Var]]:
         identity = self.cells.value(self.base(n)[1])
         stem = f"{_stem(self.monoid, n)}_part"
         return tuple(tuple(self.w.mutable(stem, identity) for _ in (0, 1)) for _ in (0, 1))  # type: ignore[return-value]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Buffer, Build, Call, Expr, Form, Lane, Load, Select, Store
 from tang_egg.codegen.mma_cells import Cells
-from tang_egg.codegen.mma_linear import CELL, COLUMN, Place, Value, linear
+from tang_egg.codegen.mma_linear import CELL, COLUMN, Place, Value, cell_of, linear, put, sum_of, term_of
 from tang_egg.codegen.mma_plan import MatrixPart, Plan, factors
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import Apply, Const, Domain, Reduce, Scalar, Statistic, Test, walk
@@ -75,7 +75,7 @@ class TileValues:
     def bind(self, cells: Cells) -> None:
         """Makes the values known to the evaluator."""
         for s, b in self.scores.items():
-            cells.known[s] = Value(CELL, lambda at, b=b: Load(b, Form(_cell(at)), "f32"))  # type: ignore[misc]
+            cells.known[s] = Value(CELL, lambda at, b=b: cell_of(b, at))  # type: ignore[misc]
         for s, b in self.raw.items():
             cells.known[s] = Value(CELL, lambda at, b=b: self._unpacked(b, at))  # type: ignore[misc]
 
@@ -98,12 +98,12 @@ class TileValues:
             masks.absorbed = frozenset()
             return
         score, identity = self.scores[own[0]], streams.base(n)[1]
-        held = Value(CELL, lambda at: Load(score, Form(_cell(at)), "f32"))
+        held = Value(CELL, lambda at: cell_of(score, at))
         kept, factor, offset = self._kept(streams, n, lift)
         masked = n in masks.absorbed and bool(masks.conditions)
 
         def write(value: Callable[[Place], Expr]) -> None:
-            cells.cells(count, lambda at: streams.w.out.append(Store(score, Form(_cell(at)), value(at))))
+            cells.cells(count, lambda at: streams.w.out.append(put(score, at, value(at))))
 
         if kept is not own[0]:
             if not cells.settle_terms(own[0], kept, lift, streams.plan.group.body):
@@ -133,15 +133,15 @@ class TileValues:
             return lift, 1.0, None
         terms, constant = streams.cells.spread(lift)
         inside = {t: c for t, c in terms.items() if streams.cells.level(t) & COLUMN}
-        outside = [_term(t, c) for t, c in terms.items() if t not in inside]
+        outside = [term_of(t, c) for t, c in terms.items() if t not in inside]
         if constant:
             outside.append(Const(constant))
-        offset = _sum(outside) if outside else None
+        offset = sum_of(outside) if outside else None
         if len(inside) == 1:
             ((kept, factor),) = inside.items()
             if factor > 0.0:
                 return kept, factor, offset
-        return _sum([_term(t, c) for t, c in inside.items()]), 1.0, offset
+        return sum_of([term_of(t, c) for t, c in inside.items()]), 1.0, offset
 
     def keeps(self, m: MatrixPart) -> bool:
         return m.part in self.packed or self.in_place
@@ -151,29 +151,13 @@ class TileValues:
         if self.in_place:
             score = next(iter(self.scores.values()))
             for e, value in enumerate(pair):
-                w.out.append(Store(score, Form(4 * j + (2 * h + e)), value))
+                w.out.append(put(score, Place(h, e, j), value))
             return
         target = self.packed[m.part]
         w.out.append(Store(target, Form(2 * j + h), Build(pair, target.type)))
 
 
 _ENDS = (Const(float("-inf")), Const(float("inf")))
-
-
-def _term(t: Scalar, c: float) -> Scalar:
-    return t if c == 1.0 else Apply("neg", (t,)) if c == -1.0 else Apply("mul", (t, Const(c)))
-
-
-def _sum(parts: list[Scalar]) -> Scalar:
-    total = parts[0]
-    for p in parts[1:]:
-        total = Apply("add", (total, p))
-    return total
-
-
-def _cell(at: Place) -> Affine:
-    assert at.j is not None
-    return 4 * at.j + (2 * at.h + at.e)
 
 
 def absorbed_parts(plan: Plan, streams: Streams) -> frozenset[int]:

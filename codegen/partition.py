@@ -33,7 +33,7 @@ from tang_egg.ir import (
     type_of,
     walk,
 )
-from tang_egg.program import KernelPlan, Program
+from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.windows import replace_sources
 
 SMALL = 64
@@ -71,7 +71,7 @@ def partition(program: Program) -> Program:
         groups = _apart(new)
         changed |= bool(parts) or len(groups) > 1
         for n, own in enumerate(groups):
-            name = plan.name if n == 0 else _unique(f"{own[0].name}_apart", taken)
+            name = plan.name if n == 0 else unique(f"{own[0].name}_apart", taken)
             kernels.append(KernelPlan(name, own, plan.laws))
     if not changed:
         return program
@@ -126,7 +126,7 @@ def _parts(outputs: tuple[Tensor, ...], taken: set[str], known: dict[Scalar, Ten
             kind = wide if type_of(f.fold) == "real" else type_of(f.fold)
             held = known.get(f.fold)
             if held is None or held.dtype != kind:
-                held = Tensor(_unique(f"{t.name}_part", taken), axes, f.fold, kind)
+                held = Tensor(unique(f"{t.name}_part", taken), axes, f.fold, kind)
             parts[f.fold] = held
     return parts
 
@@ -199,12 +199,3 @@ def _read_parts(body: Scalar, parts: dict[Scalar, Tensor]) -> Scalar:
         return done[key]
 
     return run(body, frozenset())
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    found, n = name, 1
-    while found in taken:
-        n += 1
-        found = f"{name}_{n}"
-    taken.add(found)
-    return found

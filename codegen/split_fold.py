@@ -10,6 +10,8 @@ statistic of its own share, so it lifts to its rebase from there: rebase(self = 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 from tang_egg.affine import Index, affine
@@ -22,6 +24,7 @@ from tang_egg.ir import (
     Read,
     Reduce,
     Scalar,
+    Source,
     StateRef,
     Statistic,
     Tensor,
@@ -29,8 +32,9 @@ from tang_egg.ir import (
     map_children,
 )
 from tang_egg.monoid import replace_state, state_of
-from tang_egg.program import KernelPlan, Program
+from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.rewrite import substitute
+from tang_egg.windows import replace_sources
 
 SHARE = 1024
 """Points of the stream that a share has at least."""
@@ -56,21 +60,13 @@ def split_streams(program: Program, units: int, rows: int = 128, columns: int = 
     return Program(type(graph)(graph.name, graph.inputs, last), tuple(kernels))
 
 
-def _rebuilt(t: Tensor, replaced: dict[Tensor, Tensor]) -> Tensor:
-    if not replaced:
-        return t
-    done: dict[Scalar, Scalar] = {}
+def _rebuilt(t: Tensor, replaced: Mapping[Tensor, Tensor]) -> Tensor:
+    """The tensor, reading what earlier ones were replaced by."""
 
-    def run(s: Scalar) -> Scalar:
-        if s not in done:
-            new = map_children(s, run)
-            if isinstance(new, Read) and isinstance(new.source, Tensor) and new.source in replaced:
-                new = Read(replaced[new.source], new.coordinates, new.at)
-            done[s] = new
-        return done[s]
+    def now(s: Source) -> Source:
+        return replaced.get(s, s) if isinstance(s, Tensor) else s
 
-    body = run(t.body)
-    return t if body is t.body else Tensor(t.name, t.axes, body, t.dtype, t.into, t.at)
+    return replace(t, body=replace_sources(t.body, now)) if replaced else t
 
 
 def _split(
@@ -100,7 +96,7 @@ def _split(
         axes = (share, *(i for i in (*p.batch, p.row, p.column) if i is not None and i in free(p.part_of(n))))
         kind = p.group.monoid.components[n].type
         fold = Reduce(p.group.monoid, (inside,), where, body, n)
-        parts[n] = Tensor(_unique(f"{outputs[0].name}_share", taken), axes, fold, "f32" if kind == "real" else kind)
+        parts[n] = Tensor(unique(f"{outputs[0].name}_share", taken), axes, fold, "f32" if kind == "real" else kind)
     reads = {n: Read(t, tuple(affine(i) for i in t.axes)) for n, t in parts.items()}
     lifts = tuple(_lift(p, n, reads) for n in range(len(p.group.body)))
     if device_schedules(tuple(parts.values()))[0].shape != "mma":
@@ -147,8 +143,8 @@ def _lift(p: Plan, n: int, reads: dict[int, Read]) -> Scalar:
     return Apply("select", (empty, follow.base.identity[0], replace_state(follow.rebase, of)))
 
 
-def _replaced(root: Scalar, final: dict[Reduce, Reduce]) -> Scalar:
-    done: dict[Scalar, Scalar] = dict(final.items())
+def _replaced(root: Scalar, final: Mapping[Scalar, Scalar]) -> Scalar:
+    done: dict[Scalar, Scalar] = dict(final)
 
     def run(s: Scalar) -> Scalar:
         if s not in done:
@@ -156,12 +152,3 @@ def _replaced(root: Scalar, final: dict[Reduce, Reduce]) -> Scalar:
         return done[s]
 
     return run(root)
-
-
-def _unique(stem: str, taken: set[str]) -> str:
-    name, n = stem, 1
-    while name in taken:
-        n += 1
-        name = f"{stem}_{n}"
-    taken.add(name)
-    return name

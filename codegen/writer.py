@@ -56,6 +56,15 @@ class Writer:
             self.out = held
 
     @contextmanager
+    def writing_to(self, out: list[Stmt] | None) -> Iterator[None]:
+        """Writes to an enclosing block; without one, where writing is."""
+        held, self.out = self.out, self.out if out is None else out
+        try:
+            yield
+        finally:
+            self.out = held
+
+    @contextmanager
     def loop(self, stem: str, start: Expr, stop: Expr, kind: str = "serial") -> Iterator[Affine]:
         var = self.name(stem)
         with self.block() as body:

@@ -30,7 +30,7 @@ from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.derive import Step
 from tang_egg.ir import Graph, Input, Reduce, Scan, Source, Tensor, tensors_of, walk
 from tang_egg.monoid import BUILT_IN
-from tang_egg.program import KernelPlan, Program
+from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_arrays import check_names, take_dims
 from tang_egg.run_cuda import CudaProgram, Prepared, compile_cuda, cuda_kernels, cuda_sources
@@ -120,14 +120,6 @@ def _assemble(
     plans: list[KernelPlan] = []
     steps: dict[str, tuple[Step, ...]] = {}
 
-    def unique(name: str) -> str:
-        found, n = name, 1
-        while found in taken:
-            n += 1
-            found = f"{name}_{n}"
-        taken.add(found)
-        return found
-
     for window, shared, result in parts:
         outside = {Input(f"x{n}", s.shape, s.dtype, isinstance(s, Input) and s.sorted): s
                    for n, s in enumerate(shared.outside)}  # fmt: skip
@@ -150,8 +142,8 @@ def _assemble(
                 if origin is not None and origin in graph.outputs:
                     new = Tensor(origin.name, t.axes, body, t.dtype, origin.into, origin.at)
                 else:
-                    new = Tensor(unique(known.name if known else f"{outputs_name(kernel.outputs, originals)}_part"),
-                                 t.axes, body, t.dtype)  # fmt: skip
+                    name = known.name if known else f"{outputs_name(kernel.outputs, originals)}_part"
+                    new = Tensor(unique(name, taken), t.axes, body, t.dtype)
                 made[t] = new
                 outputs.append(new)
             name = outputs[0].name

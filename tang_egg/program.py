@@ -11,6 +11,16 @@ from dataclasses import dataclass, field
 from tang_egg.ir import Graph, Tensor
 
 
+def unique(name: str, taken: set[str]) -> str:
+    """`name`, numbered if it is taken already; it is taken from then on."""
+    found, n = name, 1
+    while found in taken:
+        n += 1
+        found = f"{name}_{n}"
+    taken.add(found)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class KernelPlan:
     """One kernel: the tensors that it writes. `laws` names the laws that led to them, in order of use."""
