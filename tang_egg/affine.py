@@ -14,6 +14,7 @@ import numbers
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from tang_egg.errors import BindError, GraphError
@@ -23,10 +24,16 @@ if TYPE_CHECKING:
     from tang_egg.expression import Expression, Value
 
 
+REMEMBERED = 1 << 15
+"""Results of arithmetic that are kept: proofs and substitutions meet the same forms again and again."""
+
+
 class _Forms(Node):
     """Arithmetic and comparison shared by dims, indices and forms. An operand of another kind gets its own turn."""
 
     __slots__ = ()
+
+    _whole_numbers = True
 
     def _form(self) -> Affine:
         return self if isinstance(self, Affine) else Affine((((self,), 1),))  # type: ignore[arg-type]
@@ -102,6 +109,7 @@ Monomial: TypeAlias = "tuple[Atom, ...]"
 AffineLike: TypeAlias = "Affine | Index | Dim | int"
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _rank(atom: Atom) -> tuple[int, str, str]:
     return (isinstance(atom, Index), atom.name, repr(atom.size) if isinstance(atom, Index) else "")
 
@@ -168,13 +176,16 @@ class Affine(_Forms):
 
     def substitute(self, mapping: Mapping[Atom, AffineLike]) -> Affine:
         """This form with every mapped dim or index replaced, simultaneously."""
-        total = affine(0)
+        if not any(atom in mapping for monomial, _ in self.terms for atom in monomial):
+            return self
+        total: dict[Monomial, int] = {}
         for monomial, coefficient in self.terms:
             product = affine(coefficient)
             for atom in monomial:
-                product = product * affine(mapping.get(atom, atom))
-            total = total + product
-        return total
+                product = _times(product, affine(mapping.get(atom, atom)))
+            for m, c in product.terms:
+                total[m] = total.get(m, 0) + c
+        return Affine.of(total)
 
     def evaluate(self, env: Mapping[str, int]) -> int:
         """The integer value under names of dims and indices. Raises BindError for a name without value."""
@@ -209,6 +220,7 @@ class Affine(_Forms):
 class Inequality(Node):
     """The condition `form >= 0`."""
 
+    _whole_numbers = True
     form: Affine = field()
 
     def __bool__(self) -> bool:
@@ -258,13 +270,24 @@ def affine(value: AffineLike) -> Affine:
     if isinstance(value, Affine):
         return value
     if isinstance(value, (Dim, Index)):
-        return Affine((((value,), 1),))
-    return Affine.of({(): operator.index(value)})
+        return _single(value)
+    return _whole(operator.index(value))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _single(atom: Atom) -> Affine:
+    return Affine((((atom,), 1),))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _whole(value: int) -> Affine:
+    return Affine.of({(): value})
 
 
 _LIKE = (Affine, Index, Dim, int, numbers.Integral)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _plus(a: Affine, b: Affine) -> Affine:
     total = dict(a.terms)
     for monomial, coefficient in b.terms:
@@ -272,6 +295,7 @@ def _plus(a: Affine, b: Affine) -> Affine:
     return Affine.of(total)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _times(a: Affine, b: Affine) -> Affine:
     total: dict[Monomial, int] = {}
     for m1, c1 in a.terms:

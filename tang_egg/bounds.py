@@ -195,6 +195,11 @@ def prove_inhabited(index: Index, conditions: Sequence[Inequality]) -> bool:
 
     Tries the first and last value and those at which a condition just holds; False means only that none was proved.
     """
+    return _inhabited(index, tuple(c for c in dict.fromkeys(conditions) if not _least_on_box(c.form)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _inhabited(index: Index, conditions: tuple[Inequality, ...]) -> bool:
     witnesses = [affine(0), index.size - 1]
     for c in conditions:
         factor = c.form.coefficient(index).value

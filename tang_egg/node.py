@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, fields
-from typing import Any, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 from weakref import WeakValueDictionary
 
 _TABLE: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()
@@ -37,7 +37,8 @@ class _Interned(type):
         if compared is None:
             compared = tuple(f.name for f in fields(fresh) if f.compare)
             type.__setattr__(cls, "_compared", compared)
-        key = (cls, *[_key(getattr(fresh, name)) for name in compared])
+        values = [getattr(fresh, name) for name in compared]
+        key = (cls, *(values if cls._whole_numbers else map(_key, values)))  # type: ignore[attr-defined]
         with _LOCK:
             return _TABLE.setdefault(key, fresh)
 
@@ -47,6 +48,9 @@ class Node(metaclass=_Interned):
     """Base of all interned nodes. Fields declared with `field(compare=False)` do not take part in identity."""
 
     __slots__ = ()
+
+    _whole_numbers: ClassVar[bool] = False
+    """Whether the numbers in its fields are integers only, so that they need no telling apart."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

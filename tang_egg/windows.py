@@ -1,10 +1,12 @@
 """Windows: a large graph is cut where a single tensor carries everything, and each distinct piece is saturated once.
 
-A tensor is a cut when every path from the inputs to the outputs leads through it, at least two later tensors read it
-(the residual stream between layers; a chain of operators is never cut), and the window so far is large enough to be
-worth one. Tensors without folds that depend on inputs only (masks, tables of positions) belong to every window that
-reads them. A window is rebuilt under canonical names, so that identical layers become one and the same object and their
-saturation is shared.
+A tensor may be a cut when every path from the inputs to the outputs leads through it. It is one where several later
+tensors read it and the window so far is large enough to be worth one (the residual stream between layers); or, in a
+window that is larger still, where only contractions read what a contraction and pointwise operations made, since that
+is written to memory anyway. What a contraction made is no cut while only folds over it and pointwise operations read
+it (statistics of scores or logits, activations): one pass may do for both. Tensors without folds that depend on inputs
+only (masks, tables of positions) belong to every window that reads them. A window is rebuilt under canonical names, so
+that identical layers become one and the same object and their saturation is shared.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ from tang_egg.ir import (
 )
 from tang_egg.unify import unify
 
-MINIMUM = 60
-"""Scalar nodes that a window has at least before it may be cut."""
+MINIMUM, LARGE = 60, 150
+"""Scalar nodes that a window has at least before it may be cut: where its tensor branches, and between contractions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def cut(graph: Graph, minimum: int = MINIMUM) -> tuple[Window, ...]:
     for t in _carriers(flow):
         behind = {t, *nx.ancestors(flow, t)} - taken - {_START}
         size = sum(1 for u in behind for _ in walk(u.body))
-        if flow.out_degree(t) > 1 and size >= minimum and len(taken) + len(behind) < len(heavy):
+        fits = (size >= minimum and _branches(flow, t)) or (size >= LARGE and _between(flow, t))
+        if fits and len(taken) + len(behind) < len(heavy):
             pieces.append([u for u in heavy if u in behind])
             taken |= behind
     # outputs that are light themselves go with the last piece
@@ -101,12 +104,51 @@ def _carriers(flow: nx.DiGraph) -> list[Tensor]:
     return chain[::-1]
 
 
+def _folds(t: Tensor) -> bool:
+    return any(isinstance(s, (Reduce, Scan)) for s in walk(t.body))
+
+
+def _branches(flow: nx.DiGraph, t: Tensor) -> bool:
+    """Whether several tensors read `t`, and it is no product of which all readers wait for its statistics only."""
+    if flow.out_degree(t) < 2:
+        return False
+    later: set[Tensor | str] = set()
+    for u in nx.descendants(flow, t):
+        if u != _END and _contracts(u):
+            later |= nx.descendants(flow, u)
+    return any(u in later for u in flow.successors(t)) or not _made_by_contractions(flow, t)
+
+
+def _made_by_contractions(flow: nx.DiGraph, t: Tensor) -> bool:
+    """Whether the folds before `t`, through pointwise tensors, are all contractions."""
+    pending, seen = [t], {t}
+    while pending:
+        u = pending.pop()
+        if u == _START or (_folds(u) and not _contracts(u)):
+            return False
+        if not _folds(u):
+            before = [v for v in flow.predecessors(u) if v not in seen]
+            seen.update(before)
+            pending += before
+    return True
+
+
+def _between(flow: nx.DiGraph, t: Tensor) -> bool:
+    """Whether contractions made `t`, and only contractions read it."""
+    return _made_by_contractions(flow, t) and all(u != _END and _contracts(u) for u in flow.successors(t))
+
+
+def _contracts(t: Tensor) -> bool:
+    """Whether every fold of a tensor combines elements of several sources."""
+    folds = [s for s in walk(t.body) if isinstance(s, (Reduce, Scan))]
+    return bool(folds) and all(len(sources(*f.body)) > 1 for f in folds)
+
+
 def _light(tensors: Sequence[Tensor]) -> set[Tensor]:
     """Tensors without folds, scans and producers that are not light themselves."""
     light: set[Tensor] = set()
     for t in tensors:
-        plain = not any(isinstance(s, (Reduce, Scan)) for s in walk(t.body))
-        if plain and all(u in light for u in sources(t.body) if isinstance(u, Tensor)):
+        if not _folds(t) and all(u in light for u in sources(t.body) if isinstance(u, Tensor)):
             light.add(t)
     return light
 

@@ -9,8 +9,9 @@ from tang_egg import library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.examples import transformer
+from tang_egg.expression import maximum
 from tang_egg.interpret import interpret
-from tang_egg.ir import tensors_of
+from tang_egg.ir import Graph, tensors_of
 from tang_egg.pipeline import extract
 from tang_egg.verify import relative_error, sample_inputs
 from tang_egg.windows import canonical, cut
@@ -70,3 +71,31 @@ def test_light_tensors_and_several_outputs() -> None:
     assert want.keys() == {t.name for t in got.program.graph.outputs}
     for name, value in interpret(got.program.graph, inputs).items():
         assert relative_error(value, want[name]) < 1e-9
+
+
+def _chain(layers: int) -> Graph:
+    """Products with an activation that reads its operand twice, each feeding the next only."""
+    h = te.input("X", (4, 8))
+    for n in range(layers):
+        y = library.linear(h, te.input(f"w{n}", (8, 8)), te.input(f"b{n}", (8,)))
+        gate = library.pointwise(lambda a: maximum(a / 6 + 0.5, 0.0), y, hint="gate")
+        h = library.pointwise(lambda a, b: a * b, y, gate, hint="active")
+    return graph("chain", Y=h)
+
+
+def test_a_long_chain_of_products_is_cut_after_epilogues() -> None:
+    windows = cut(_chain(60))
+    assert len(windows) > 3
+    cuts = [t for w in windows[:-1] for t in w.roots]
+    assert cuts and all(t.name.startswith("active") for t in cuts), [t.name for t in cuts]
+
+
+def test_a_fold_over_what_a_product_made_stays_with_the_product() -> None:
+    """Cross-entropy needs the product and its statistics in one window to stream the logits."""
+    h = te.input("X", (4, 8))
+    for n in range(40):
+        h = library.pointwise(lambda a: maximum(a, 0.0), library.linear(h, te.input(f"w{n}", (8, 8))), hint="active")
+    logits = library.linear(h, te.input("V", (8, 32)), hint="logits")
+    windows = cut(graph("losses", L=library.logsumexp(logits)))
+    assert len(windows) > 1
+    assert any(t.name == "logits" for t in windows[-1].tensors)
