@@ -174,7 +174,7 @@ class Folds(Spans):
             read = Read(source, tuple(affine(a.index) for a in slot.axes))
             own = set(group.monoid.components[k].axes)
             axes = {i: a for i in free(part) - own if (a := self.bound(i)) is not None}
-            target.arrays.setdefault(part, []).append(Known(read, axes))
+            target.arrays.setdefault(part, []).append(Known(read, axes, frozenset(self.guards)))
 
     # -- loops over the folded indices
 
@@ -206,15 +206,21 @@ class Folds(Spans):
                 self._left_over(group, state, index, span, left)
 
     def _by_points(self, group: Reduce, state: State, index: Index, rest: list[Index], span: Span) -> None:
-        """Point by point: those at which all of the block surely counts, then the others under masks."""
+        """Point by point: where all of the block counts without masks, before and after it under them."""
         low = span.low
+        if span.firm is not None:
+            until = Call("min", (span.firm, span.high), "i64")
+            start = self.name_bound(f"{index.name}_firm", Call("max", (until, low), "i64"))
+            with self.points_of(group, index, low, start):
+                self._loops(group, state, rest, span.kept)
+            low = start
         if span.sure is not None:
             stop = self.name_bound(f"{index.name}_sure", Call("max", (span.sure, low), "i64"))
             with self.points_of(group, index, low, stop):
-                self._loops(group, state, rest, span.clear)
+                self._loops(group, state, rest, span.untold)
             low = stop
         with self.points_of(group, index, low, span.high):
-            self._loops(group, state, rest, span.kept)
+            self._loops(group, state, rest, span.kept if span.sure is not None else span.untold)
 
     @contextmanager
     def points_of(self, group: Reduce, index: Index, low: Expr, stop: Expr) -> Iterator[None]:
@@ -248,7 +254,7 @@ class Folds(Spans):
             skipped = Call("mul", (Form(block.start), length), "i64")
             low = self.name_bound(f"{index.name}_lo", Call("add", (span.low, skipped), "i64"))
             end = Call("min", (span.high, Call("add", (low, length), "i64")), "i64")
-            part = replace(span, low=low, high=self.name_bound(f"{index.name}_hi", end), clear=span.kept, sure=None)
+            part = span.at_most(low, self.name_bound(f"{index.name}_hi", end))
             mine = self.declare_state(group, list(state))
             tile = next((n for n in (32, 16, 8) if index.size.value is None or index.size.value >= n), 1)
             if not rest and tile > 1 and not self._flat(group):

@@ -57,10 +57,11 @@ class Local:
 
 @dataclass(slots=True, eq=False)
 class Known:
-    """A value that need not be computed again while the axes it was computed under are still the ones in force."""
+    """A value that need not be computed again while the axes and guards it was computed under are still in force."""
 
     value: Read | Expr
     axes: dict[Index, Axis]
+    guards: frozenset[Scalar] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -253,10 +254,10 @@ class Scopes:
     # -- known values
 
     def known(self, table: str, s: Scalar) -> Read | Expr | None:
-        """The value of `s` found in the scopes in force, if it was computed under the same axes."""
+        """The value of `s` found in the scopes in force, if it was computed under the same axes and no other guards."""
         for scope in self.scope.chain():
             for entry in getattr(scope, table).get(s, ()):
-                if all(self._same(table, i, a) for i, a in entry.axes.items()):
+                if entry.guards.issubset(self.guards) and all(self._same(table, i, a) for i, a in entry.axes.items()):
                     return entry.value  # type: ignore[no-any-return]
         return None
 

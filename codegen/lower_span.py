@@ -24,8 +24,9 @@ FEW = 2
 class Span:
     """The points of an index at which some of the block may count: low ... high - 1, where `kept` holds.
 
-    Below `sure` all of the block meets its upper limits, and only `clear` must be tested; None: no limit differs within
-    the block. `implied` are the conditions that the range itself makes true.
+    Below `sure` all of the block meets its upper limits, and only `clear` must be tested; from `firm` on it meets its
+    lower limits. None: no such limit differs within the block. Between the two only `untold` must be tested, the
+    conditions that are no limits. `implied` are those that the range itself makes true.
     """
 
     low: Expr
@@ -34,6 +35,12 @@ class Span:
     clear: list[Scalar]
     sure: Expr | None
     implied: list[Scalar]
+    firm: Expr | None
+    untold: list[Scalar]
+
+    def at_most(self, low: Expr, high: Expr) -> Span:
+        """A part of the range, all of whose conditions are tested."""
+        return Span(low, high, self.kept, self.kept, None, self.implied, None, self.kept)
 
 
 class Spans(Updates):
@@ -85,6 +92,8 @@ class Spans(Updates):
         lows: list[Affine] = [affine(0)]
         highs: list[Affine] = [index.size]
         sure: list[Affine] = []
+        firm: list[Affine] = []
+        untold: list[Scalar] = []
         kept: list[Scalar] = []
         clear: list[Scalar] = []
         implied: list[Scalar] = []
@@ -93,6 +102,7 @@ class Spans(Updates):
             if limit is None:
                 kept.append(c)
                 clear.append(c)
+                untold.append(c)
                 continue
             side, loose, tight = limit
             (lows if side > 0 else highs).append(loose)
@@ -103,11 +113,13 @@ class Spans(Updates):
             if side < 0:
                 sure.append(tight)
             else:
+                firm.append(tight)
                 clear.append(c)
         low = self.name_bound(f"{index.name}_lo", _extreme("max", lows))
         high = self.name_bound(f"{index.name}_hi", _extreme("min", highs))
         within = _extreme("min", sure + highs) if sure else None
-        return Span(low, high, kept, clear, within, implied)
+        beyond = _extreme("max", firm + lows) if firm else None
+        return Span(low, high, kept, clear, within, implied, beyond, untold)
 
     def _limit(self, index: Index, later: list[Index], c: Inequality) -> tuple[int, Affine, Affine] | None:
         """index >= bound (side 1) or index < bound (side -1): where some of the block may count, and where all does."""
