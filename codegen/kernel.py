@@ -49,18 +49,24 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Var:
+    """A variable that a statement or a loop has named."""
+
     name: str
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
+    """A constant of a type."""
+
     value: float | int | bool
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
+    """An affine form over dims and loop variables, an i64."""
+
     form: Affine
     type: str = "i64"
 
@@ -77,6 +83,8 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """A primitive applied to operands."""
+
     op: str
     args: tuple[Expr, ...]
     type: str
@@ -84,6 +92,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Select:
+    """`yes` where the condition holds, else `no`; only the chosen one is evaluated."""
+
     condition: Expr
     yes: Expr
     no: Expr
@@ -92,12 +102,16 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Build:
+    """A vector from its lanes."""
+
     items: tuple[Expr, ...]
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
+    """One lane of a vector."""
+
     vector: Expr
     n: int
     type: str
@@ -108,17 +122,23 @@ Expr: TypeAlias = "Var | Literal | Form | Load | Call | Select | Build | Lane"
 
 @dataclass(frozen=True, slots=True)
 class Let:
+    """Names an immutable value."""
+
     name: str
     value: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Declare:
+    """Makes a local array; its content is undefined."""
+
     buffer: Buffer
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """Writes a value at an index of a buffer; a vector takes consecutive elements."""
+
     buffer: Buffer
     index: Expr
     value: Expr
@@ -126,6 +146,8 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
+    """Sets a register; the first assignment declares it."""
+
     name: str
     value: Expr
     first: bool = False
@@ -146,6 +168,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """Runs one of two blocks."""
+
     condition: Expr
     then: tuple[Stmt, ...]
     otherwise: tuple[Stmt, ...] = ()
@@ -153,7 +177,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    pass
+    """Waits for all threads of a group."""
 
 
 Stmt: TypeAlias = "Let | Declare | Store | Assign | Loop | If | Barrier | DeviceStmt"

@@ -41,7 +41,9 @@ RESERVED = frozenset(
     "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t signal time read write stdin stdout "
     "errno namespace using operator public private protected virtual friend mutable explicit typename "
     "decltype constexpr alignas alignof nullptr noexcept throw try catch export threadIdx blockIdx blockDim gridDim "
-    "warpSize".split()
+    "warpSize and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq char8_t char16_t char32_t wchar_t typeid "
+    "const_cast dynamic_cast reinterpret_cast static_cast static_assert thread_local typeof_unqual consteval constinit "
+    "concept requires co_await co_return co_yield".split()
 )
 """Words that no dialect lets a variable have."""
 

@@ -79,9 +79,11 @@ class Printer:
         self.depth = 0
 
     def emit(self, line: str) -> None:
+        """Appends a line at the present depth."""
         self.lines.append("    " * self.depth + line if not line.startswith("#") else line)
 
     def text(self) -> str:
+        """The whole function."""
         for note in self.kernel.note:
             self.emit(self.dialect.comment.format(note))
         first, *rest = self.dialect.signature(self.kernel)
@@ -95,10 +97,12 @@ class Printer:
         return "\n".join(self.lines) + "\n"
 
     def block(self, body: tuple[Stmt, ...]) -> None:
+        """Prints statements in order."""
         for s in body:
             self.statement(s)
 
     def statement(self, s: Stmt) -> None:
+        """Prints one statement."""
         d = self.dialect
         if isinstance(s, Let):
             self.emit(d.let.format(d.types(s.value.type), s.name, self.expr(s.value)))
@@ -130,6 +134,7 @@ class Printer:
             )
 
     def loop(self, s: Loop) -> None:
+        """Prints a loop with the heads that the dialect has for its kind."""
         start, stop = self.expr(s.start), self.expr(s.stop)
         step = f"{s.var}++" if s.step == 1 else f"{s.var} += {s.step}"
         work = form_text(s.work) if s.work is not None else "1"
@@ -145,11 +150,13 @@ class Printer:
         self.emit("}")
 
     def nested(self, body: tuple[Stmt, ...]) -> None:
+        """Prints statements one level deeper."""
         self.depth += 1
         self.block(body)
         self.depth -= 1
 
     def expr(self, e: Expr) -> str:
+        """The text of an expression."""
         d = self.dialect
         if isinstance(e, Var):
             return e.name
@@ -169,6 +176,7 @@ class Printer:
         return self.call(e)
 
     def call(self, e: Call) -> str:
+        """The text of an operation, by the first key of the dialect's table that fits."""
         args = [self.expr(a) for a in e.args]
         if e.op == "cast" and isinstance(e.args[0], Form) and not args[0].isidentifier() and args[0][0] != "(":
             args[0] = f"({args[0]})"  # a product: casts bind tighter

@@ -19,7 +19,7 @@ from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Sour
 class Machine:
     """Rates of one device: operations per second; bytes per second from memory, from the cache near a core (`cache`)
     and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache;
-    `rows` that a kernel with folds inside folds holds at once.
+    `rows` that a kernel with folds inside folds holds at once; whether products run on matrix `units`.
     """
 
     flops: float = 6e10
@@ -30,6 +30,7 @@ class Machine:
     local: int = 4096
     capacity: float = 5e5
     rows: int = 16
+    units: bool = False
 
 
 _WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
@@ -39,7 +40,7 @@ _NESTED = 1.1
 _EXPOSED = 0.25
 """The share of arithmetic and of traffic that the other does not hide."""
 
-MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 128)
+MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 128, units=True)
 """A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded)."""
 
 

@@ -88,7 +88,9 @@ def _assemble(
     for t in window.roots:
         held = written[classes[t]]
         if held.dtype != t.dtype or held.axes != axes[t] or owner[classes[t]] is not t:
-            held = Tensor(f"{t.name}_copy", axes[t], Read(held, tuple(affine(i) for i in held.axes)), t.dtype)
+            # along an axis that only the stored tensor has, all its elements are the same
+            at = tuple(affine(i) if i in axes[t] else affine(0) for i in held.axes)
+            held = Tensor(f"{t.name}_copy", axes[t], Read(held, at), t.dtype)
             kernels.append(WindowKernel((held,), ()))
         roots[t] = held
     return WindowResult(terms.saturation, terms, selection, tuple(kernels), roots)

@@ -8,7 +8,7 @@ read is written by another, nothing needs itself; the sum of their times is leas
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
@@ -48,10 +48,7 @@ class Selection:
 def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
     """The cheapest set of kernels that writes `outputs`. Raises SelectionError when no candidate can."""
     candidates = _candidates(terms, outputs, costs)
-    writers: dict[ClassId, list[int]] = {}
-    for n, k in enumerate(candidates):
-        for c in k.writes:
-            writers.setdefault(c, []).append(n)
+    writers = {c for k in candidates for c in k.writes}
     for c in outputs:
         if c not in writers:
             raise SelectionError(
@@ -59,9 +56,21 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
                 where=f"class {c.number}; refused: {reasons(terms)}",
                 mend="report this with the graph",
             )
-    chosen = _needed(_solve(candidates, writers, outputs), outputs)
-    seconds = sum(k.estimate.seconds for k in chosen)
-    return Selection([chosen[n] for n in _sorter(chosen).static_order()], candidates, seconds, reasons(terms))
+    chosen = cheapest(candidates, outputs)
+    return Selection(chosen, candidates, sum(k.estimate.seconds for k in chosen), reasons(terms))
+
+
+def cheapest(
+    candidates: Sequence[Candidate], outputs: Sequence[ClassId], demands: Sequence[Collection[int]] = ()
+) -> list[Candidate]:
+    """The kernels that write `outputs` in the least time, in an order in which they can run.
+
+    `demands`: sets of positions in `candidates`; of each at least one is taken, and all that it writes is of use:
+    nothing is written twice, and something of what any other kernel writes is read.
+    Raises SelectionError when no set of kernels does.
+    """
+    chosen = _needed(_solve(candidates, outputs, demands), outputs)
+    return [chosen[n] for n in _sorter(chosen).static_order()]
 
 
 def reasons(terms: Terms) -> dict[str, str]:
@@ -123,6 +132,7 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candida
         # by the cost that counts making what is read, or a kernel that reads everything would always seem best
         if c not in best or k.variants[0].cost < best[c].variants[0].cost:
             best[c] = k
+    behind = _behind(best)
     groups: dict[object, list[Candidate]] = {}
     for k in best.values():
         shapes = {
@@ -135,12 +145,26 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candida
         for count in (2, 3):
             for group in itertools.islice(itertools.combinations(members, count), 24):
                 writes = tuple(k.writes[0] for k in group)
-                if any(set(k.reads) & set(writes) for k in group) or not _same_grid(terms, writes):
+                if any(behind[c] & set(writes) for c in writes) or not _same_grid(terms, writes):
                     continue
                 made = _candidate(terms, writes, tuple(k.variants[0] for k in group), costs)
                 if made is not None and made.estimate.seconds < sum(k.estimate.seconds for k in group):
                     found.append(made)
     return found
+
+
+def _behind(best: dict[ClassId, Candidate]) -> dict[ClassId, set[ClassId]]:
+    """The classes that must be written before each class, where each is written by its best kernel."""
+    behind: dict[ClassId, set[ClassId]] = {}
+    for start in best:
+        found, pending = set[ClassId](), [*best[start].reads]
+        while pending:
+            c = pending.pop()
+            if c not in found:
+                found.add(c)
+                pending += best[c].reads if c in best else ()
+        behind[start] = found
+    return behind
 
 
 def _inside(s: Reduce, k: Candidate) -> bool:
@@ -154,13 +178,24 @@ def _same_grid(terms: Terms, writes: tuple[ClassId, ...]) -> bool:
 
 
 def _solve(
-    candidates: list[Candidate], writers: dict[ClassId, list[int]], outputs: Sequence[ClassId]
+    candidates: Sequence[Candidate], outputs: Sequence[ClassId], demands: Sequence[Collection[int]]
 ) -> list[Candidate]:
+    writers: dict[ClassId, list[int]] = {}
+    for n, k in enumerate(candidates):
+        for c in k.writes:
+            writers.setdefault(c, []).append(n)
     program = pulp.LpProblem("kernels", pulp.LpMinimize)
     take = [pulp.LpVariable(f"k{n}", cat="Binary") for n in range(len(candidates))]
     program += pulp.lpSum(k.estimate.seconds * 1e6 * x for k, x in zip(candidates, take, strict=True))
     for c in dict.fromkeys(outputs):
-        program += pulp.lpSum(take[n] for n in writers[c]) >= 1
+        program += pulp.lpSum(take[n] for n in writers.get(c, ())) >= 1
+    for some in demands:
+        program += pulp.lpSum(take[n] for n in some) >= 1
+    if demands:
+        for some in writers.values():
+            program += pulp.lpSum(take[n] for n in some) <= 1
+    for n, wanted in _uses(candidates, outputs, demands):
+        program += pulp.lpSum(take[m] for m, k in enumerate(candidates) if set(k.reads) & wanted) >= take[n]
     for n, k in enumerate(candidates):
         for c in k.reads:
             program += pulp.lpSum(take[m] for m in writers.get(c, ())) >= take[n]
@@ -172,21 +207,46 @@ def _solve(
                 where=f"{len(candidates)} candidate kernels",
                 mend="report this with the graph",
             )
-        chosen = [n for n, x in enumerate(take) if (x.value() or 0) > 0.5]
-        knot = _knot([candidates[n] for n in chosen])
+        chosen = [candidates[n] for n, x in enumerate(take) if (x.value() or 0) > 0.5]
+        knot = _knot(chosen)
         if not knot:
-            return [candidates[n] for n in chosen]
-        # Cycles are rare, so they are cut when they turn up instead of being ordered away beforehand.
-        program += pulp.lpSum(take[n] for n in chosen if candidates[n] in knot) <= len(knot) - 1
+            return chosen
+        # Cycles are rare, so they are cut when they turn up instead of being ordered away beforehand: of the ways that
+        # lead around, whatever kernels go them, one stays closed.
+        taken = []
+        for number, (needed, written) in enumerate(knot):
+            way = pulp.LpVariable(f"way{len(program.constraints)}_{number}", 0, 1)
+            for n in writers.get(written, ()):
+                if needed in candidates[n].reads:
+                    program += way >= take[n]
+            taken.append(way)
+        program += pulp.lpSum(taken) <= len(knot) - 1
 
 
-def _knot(chosen: list[Candidate]) -> list[Candidate]:
-    """Kernels that wait for each other in a circle, or nothing."""
+def _uses(
+    candidates: Sequence[Candidate], outputs: Sequence[ClassId], demands: Sequence[Collection[int]]
+) -> Iterator[tuple[int, set[ClassId]]]:
+    """Kernels with classes of which another must read one, or a demand could be met by work that nobody wants.
+
+    Of what is demanded every class, of other kernels at least one.
+    """
+    demanded = {n for some in demands for n in some}
+    for n, k in enumerate(candidates if demands else ()):
+        inner = set(k.writes) - set(outputs)
+        if n in demanded:
+            yield from ((n, {c}) for c in k.writes if c in inner)
+        elif len(inner) == len(k.writes):
+            yield n, inner
+
+
+def _knot(chosen: list[Candidate]) -> list[tuple[ClassId, ClassId]]:
+    """A circle of classes that wait for each other: pairs (read, written), each of one chosen kernel; or nothing."""
     try:
         _sorter(chosen).prepare()
     except CycleError as circle:
-        members = set(circle.args[1])
-        return [k for n, k in enumerate(chosen) if n in members]
+        steps = itertools.pairwise(chosen[n] for n in circle.args[1])
+        classes = [next(c for c in before.writes if c in after.reads) for before, after in steps]
+        return list(itertools.pairwise([*classes, classes[0]]))
     return []
 
 

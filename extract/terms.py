@@ -83,7 +83,9 @@ class Terms:
         shot = self.saturation.snapshot
         inner_folds: set[ClassId] = set()
         for t, axes, c in tensors:
-            self.axes.setdefault(c, axes)
+            shared = self.axes.setdefault(c, axes)
+            # one copy serves tensors of equal elements: an axis that one of them lacks may have no point
+            self.axes[c] = tuple(i for i in shared if i in axes or prove_nonnegative(i.size - 1))
             self.names.setdefault(c, t.name)
             inner_folds |= self._inner_folds(t)
         for index, f, t_ in shot.facts.get("carried", ()):

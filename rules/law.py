@@ -87,6 +87,7 @@ class Closure:
         return f"{' '.join(self.given)}  ⟹  {' '.join(self.then)}"
 
     def egg(self) -> str:
+        """The egglog rule."""
         return f'(rule ({" ".join(self.given)}) ({" ".join(self.then)}) :ruleset {self.phase} :name "{self.name}")'
 
 
@@ -99,6 +100,7 @@ class Relation:
     proposition: str
 
     def egg(self) -> str:
+        """The egglog declaration."""
         return f"(relation {self.name} ({' '.join(self.sorts)}))"
 
 

@@ -21,6 +21,7 @@ class Name:
     name: str
 
     def egg(self) -> str:
+        """The egglog variable."""
         return self.name
 
 
@@ -57,6 +58,7 @@ class Var(Pattern):
     type: str = "real"
 
     def egg(self) -> str:
+        """The egglog variable."""
         return self.name
 
 
@@ -68,6 +70,7 @@ class Node(Pattern):
     args: tuple[Argument, ...]
 
     def egg(self) -> str:
+        """The egglog term."""
         return f"({' '.join((self.constructor, *map(egg_text, self.args)))})"
 
     def shadow(self) -> str:

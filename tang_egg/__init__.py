@@ -53,7 +53,12 @@ from tang_egg.expression import (
 )
 from tang_egg.interpret import interpret  # here, since the module of that name would hide the function
 from tang_egg.ir import Graph
-from tang_egg.layers import attention, merge_heads, mlp, project_heads, swiglu
+from tang_egg.layers import attention, geglu, glu, merge_heads, mlp, project_heads, swiglu
+from tang_egg.layers_attention import alibi_bias, alibi_slopes, grouped_attention, paged_attention
+from tang_egg.layers_moe import moe, route
+from tang_egg.layers_recurrent import gru_cell, lstm_cell, rnn_cell
+from tang_egg.layers_rotary import rotary, rotary_tables
+from tang_egg.layers_sequence import gru, lstm, rnn
 from tang_egg.library import (
     add,
     embedding,
@@ -70,6 +75,27 @@ from tang_egg.library import (
     softmax,
     variance,
 )
+from tang_egg.library_conv import conv, conv1d, conv2d, conv3d, conv_transpose
+from tang_egg.library_einsum import einsum, kron, outer, tensordot, trace
+from tang_egg.library_embedding import embedding_bag
+from tang_egg.library_gguf import dequantize, linear_quantized
+from tang_egg.library_loss import cross_entropy
+from tang_egg.library_norm import batch_norm, group_norm, instance_norm
+from tang_egg.library_pool import (
+    adaptive_avg_pool,
+    adaptive_max_pool,
+    avg_pool,
+    global_avg_pool,
+    global_lp_pool,
+    global_max_pool,
+    lp_pool,
+    max_pool,
+    max_pool_indices,
+)
+from tang_egg.library_quant import dequantize_int4, dequantize_int8
+from tang_egg.library_scan import cumulative_prod, cumulative_sum
+from tang_egg.library_sort import argsort, ranks, sort, top_k
+from tang_egg.library_spectral import dft, mel_filterbank, power_spectrum, stft
 from tang_egg.notation import (
     Array,
     all,
@@ -93,12 +119,26 @@ from tang_egg.notation import (
 )
 
 if TYPE_CHECKING:
+    from tang_egg.artefact import load
+    from tang_egg.content import content_hash
+    from tang_egg.importers.onnx import from_onnx
+    from tang_egg.importers.torch_export import from_torch
+    from tang_egg.model import Model
     from tang_egg.pipeline import Compiled, optimize
+    from tang_egg.pipeline_calls import compile
     from tang_egg.text import parse_graph, print_graph
+    from tang_egg.tracing import from_function
 
 __version__ = "0.1.0"
 
 _LATER = {
+    "Model": "tang_egg.model",
+    "compile": "tang_egg.pipeline_calls",
+    "content_hash": "tang_egg.content",
+    "from_function": "tang_egg.tracing",
+    "from_onnx": "tang_egg.importers.onnx",
+    "from_torch": "tang_egg.importers.torch_export",
+    "load": "tang_egg.artefact",
     "Compiled": "tang_egg.pipeline",
     "optimize": "tang_egg.pipeline",
     "parse_graph": "tang_egg.text",
@@ -117,12 +157,19 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Affine", "Array", "Compiled", "Dim", "Expression", "Graph", "Index", "TangError", "abs", "add", "all", "any",
-    "argmax", "argmin", "atan2", "attention", "bitcast", "cast", "constant", "cos", "dim", "embedding",
-    "embedding_sum", "eq", "erf", "exp", "floor", "gated_scan", "gelu", "gelu_tanh", "gram", "graph", "holds",
-    "index", "indices", "input", "interpret", "layer_norm", "library", "linear", "log", "log_softmax", "logsumexp",
-    "matmul", "max", "maximum", "mean", "merge_heads", "min", "minimum", "mlp", "ne", "optimize", "parse_graph",
-    "pointwise", "print_graph", "prod", "project_heads", "recip", "reduce", "relu", "rms_norm", "rsqrt", "scan",
-    "select", "sigmoid", "silu", "sin", "size", "softmax", "softplus", "sqrt", "sum", "swiglu", "tanh", "tensor",
-    "value", "variance",
+    "Affine", "Array", "Compiled", "Dim", "Expression", "Graph", "Index", "Model", "TangError", "abs",
+    "adaptive_avg_pool", "adaptive_max_pool", "add", "alibi_bias", "alibi_slopes", "all", "any", "argmax", "argmin",
+    "argsort", "atan2", "attention", "avg_pool", "batch_norm", "bitcast", "cast", "compile", "constant",
+    "content_hash", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose", "cos", "cross_entropy", "cumulative_prod",
+    "cumulative_sum", "dequantize", "dequantize_int4", "dequantize_int8", "dft", "dim", "einsum", "embedding",
+    "embedding_bag", "embedding_sum", "eq", "erf", "exp", "floor", "from_function", "from_onnx", "from_torch",
+    "gated_scan", "geglu", "gelu", "gelu_tanh", "global_avg_pool", "global_lp_pool", "global_max_pool", "glu", "gram",
+    "graph", "group_norm", "grouped_attention", "gru", "gru_cell", "holds", "index", "indices", "input",
+    "instance_norm", "interpret", "kron", "layer_norm", "library", "linear", "linear_quantized", "load", "log",
+    "log_softmax", "logsumexp", "lp_pool", "lstm", "lstm_cell", "matmul", "max", "max_pool", "max_pool_indices",
+    "maximum", "mean", "mel_filterbank", "merge_heads", "min", "minimum", "mlp", "moe", "ne", "optimize", "outer",
+    "paged_attention", "parse_graph", "pointwise", "power_spectrum", "print_graph", "prod", "project_heads", "ranks",
+    "recip", "reduce", "relu", "rms_norm", "rnn", "rnn_cell", "rotary", "rotary_tables", "route", "rsqrt", "scan",
+    "select", "sigmoid", "silu", "sin", "size", "softmax", "softplus", "sort", "sqrt", "stft", "sum", "swiglu",
+    "tanh", "tensor", "tensordot", "top_k", "trace", "value", "variance",
 ]  # fmt: skip

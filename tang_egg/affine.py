@@ -231,9 +231,11 @@ class Inequality(Node):
         )
 
     def indices(self) -> frozenset[Index]:
+        """The indices that occur."""
         return self.form.indices()
 
     def substitute(self, mapping: Mapping[Atom, AffineLike]) -> Inequality:
+        """The condition with atoms replaced."""
         return Inequality(self.form.substitute(mapping))
 
     def __and__(self, other: Value) -> Expression:

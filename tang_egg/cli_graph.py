@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import runpy
 import sys
 import traceback
@@ -109,7 +110,7 @@ def parse_bindings(given: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for text in given:
         name, equals, value = text.partition("=")
-        if not name or not equals or not value.strip().lstrip("-").isdigit():
+        if not name or not equals or not re.fullmatch(r"-?[0-9]{1,40}", value.strip()):
             raise BindError(f"cannot read '{text}'", where="--bind", mend="write NAME=SIZE, for example --bind seq=512")
         if name in found:
             raise BindError(f"'{name}' is bound twice", where=f"--bind {text}", mend="give each dimension one size")

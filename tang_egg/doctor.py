@@ -1,22 +1,28 @@
 """Which targets work on this machine: each one computes a small sum and compares it, or says why not.
 
 A target passes when the sum of squares 1 + 4 + ... + n² comes out exactly, for a size that is no multiple of any
-vector. Targets that have no device here, or are not built yet, are listed as such, so that nobody looks for them.
+vector. Targets that have no device here, or are not built yet, are listed as such, so that nobody looks for them. The
+parts that targets rest on, and the front doors for files of other systems, are tried as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import json
 import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 
 from tang_egg import notation as te
 from tang_egg.assemble import graph
+from tang_egg.doctor_doors import doors
+from tang_egg.doctor_finding import Finding, compiler_command, extra, pip, version, versions_of
+from tang_egg.doctor_parts import parts
 from tang_egg.errors import TangError, TargetError
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program, threads
@@ -28,19 +34,7 @@ SIZE = 107
 PLANNED = ("opencl", "wgsl", "glsl", "metal")
 """Targets of the design that have no dialect yet."""
 
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found about one target. `passed` is None for one that has no device here or is not built yet."""
-
-    target: str
-    passed: bool | None
-    text: str
-
-    def __str__(self) -> str:
-        verdict = {True: "PASS", False: "FAIL", None: "----"}[self.passed]
-        first, *rest = self.text.splitlines()
-        return "\n".join((f"{verdict}  {self.target:8}{first}", *(f"              {line}" for line in rest)))
+_HEADS = {"target": "targets", "part": "what they rest on", "door": "files and programs of other systems"}
 
 
 def small_sum() -> Program:
@@ -60,17 +54,21 @@ def examine(
         found = float(compiled({"X": np.arange(1, SIZE + 1, dtype=np.float32)})["S"])
         made_by = tool()
     except TangError as error:
-        return Finding(target, False, str(error))
+        return _refused(target, error)
     except Exception as error:  # a driver may raise anything; the doctor reports it and goes on
-        return Finding(
-            target, False, f"{type(error).__name__}: {error}\n  mend:  please report this with the text above"
-        )
+        return Finding(target, False, f"{type(error).__name__}: {error}", mend="please report this with the text above")
     expected = SIZE * (SIZE + 1) * (2 * SIZE + 1) / 6
     if found != expected:
-        return Finding(
-            target, False, f"the sum is {found}, not {expected}\n  where: {made_by}\n  mend:  please report this"
-        )
+        text = f"the sum is {found}, not {expected}\n  where: {made_by}"
+        return Finding(target, False, text, mend="please report this")
     return Finding(target, True, f"{made_by}, in {time.perf_counter() - start:.1f} s")
+
+
+def _refused(target: str, error: TangError) -> Finding:
+    """A target that cannot be used; where the compiler is missing, with the command that installs one here."""
+    missing = target == "c" and "no C compiler" in error.what
+    where = f"\n  where: {error.where}" if error.where else ""
+    return Finding(target, False, f"{error.what}{where}", mend=compiler_command() if missing else error.mend)
 
 
 def c_compiler() -> str:
@@ -84,8 +82,30 @@ def cuda() -> Finding:
     try:
         found = driver()
     except TargetError as error:
-        return Finding("cuda", None, f"not here: {error}")
+        where = f"\n  where: {error.where}" if error.where else ""
+        return Finding("cuda", None, f"not here: {error.what}{where}", mend=_cuda_mend(error))
     return examine("cuda", lambda program, target: compile_cuda(program, on=found), lambda: found.title)
+
+
+def _cuda_mend(error: TangError) -> str:
+    """What to install: for the driver that is here, if one is."""
+    supported = cuda_version()
+    if not supported:
+        return f"a machine with an NVIDIA GPU and its driver, then {pip(*extra('cuda'))}"
+    if version("cupy-cuda13x") or version("cupy-cuda12x"):
+        return error.mend
+    fitting = extra("cuda" if supported >= 13000 else "cuda12")
+    return f"the driver supports CUDA {supported // 1000}.{supported % 1000 // 10}: {pip(*fitting)}"
+
+
+def cuda_version() -> int:
+    """The CUDA version that the NVIDIA driver here supports, 13000 for 13.0; 0 where there is no driver."""
+    found = ctypes.c_int(0)
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
+        return found.value if library.cuDriverGetVersion(ctypes.byref(found)) == 0 else 0
+    except (OSError, AttributeError):
+        return 0
 
 
 def findings() -> list[Finding]:
@@ -99,19 +119,67 @@ def versions() -> str:
     return ", ".join([f"python {platform.python_version()}", *(f"{name} {_version(name)}" for name in known)])
 
 
-def _version(name: str) -> str:
+def environment() -> tuple[tuple[str, str], ...]:
+    """Names and values of what a result depends on: system, processor, versions, compiler."""
     try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
+        found = compiler()
+        tool = (("compiler", f"{found.version}, {threads() if found.threads else 1} threads"),
+                ("flags", " ".join(found.flags)))  # fmt: skip
+    except TangError as error:
+        tool = (("compiler", error.what), ("flags", ""))
+    others = versions_of(("onnx", "torch", "safetensors", "gguf", "cupy-cuda13x", "cupy-cuda12x"))
+    rows = (
+        ("system", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        ("processor", processor()),
+        ("versions", versions()),
+        ("also installed", others),
+        *tool,
+    )
+    return tuple((name, value) for name, value in rows if value)
+
+
+def processor() -> str:
+    """The name of the processor, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _version(name: str) -> str:
+    return version(name) or "(not installed)"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints what was found and gives 0 when every target that exists works, else 1."""
-    parser = argparse.ArgumentParser(prog="tang-doctor", description="Computes a small sum on every target.")
-    parser.parse_args(arguments)
-    print(f"{platform.system()} {platform.machine()}, {versions()}")
-    found = findings()
-    for finding in found:
-        print(finding)
-    return 1 if any(f.passed is False for f in found) else 0
+    """Prints what was found and gives 0 when every target and part that exists works, else 1."""
+    parser = argparse.ArgumentParser(
+        prog="tang-doctor",
+        description="Computes a small sum on every target, and tries what targets and front doors need.",
+        epilog="exit codes: 0 everything that exists here works, 1 something that should work does not (FAIL)",
+    )
+    parser.add_argument("--json", action="store_true", help="what was found, machine readable")
+    options = parser.parse_args(arguments)
+    try:
+        return _report(options.json)
+    except KeyboardInterrupt:
+        print("tang-doctor: interrupted", file=sys.stderr)
+        return 130
+
+
+def _report(as_json: bool) -> int:
+    about = f"{platform.system()} {platform.machine()}"
+    if not as_json:
+        print(f"{about}, {versions()}")
+    found: list[Finding] = []
+    for look in (findings, parts, doors):
+        for n, finding in enumerate(some := look()):
+            if not as_json:
+                print(*([f"\n{_HEADS[finding.kind]}"] if n == 0 else []), finding, sep="\n", flush=True)
+        found += some
+    failed = any(f.passed is False for f in found)
+    if as_json:
+        rows = [f.data() for f in found]
+        data = {"format": 1, "ok": not failed, "environment": dict(environment()), "findings": rows}
+        print(json.dumps(data, indent=2, ensure_ascii=False))
+    return 1 if failed else 0

@@ -69,3 +69,7 @@ class TargetError(TangError):
 
 class VerificationError(TangError):
     """A compiled kernel disagrees with the interpreter."""
+
+
+class ArtefactError(TangError):
+    """A saved artefact or an exported folder cannot be written, or cannot be read: damaged, foreign or too new."""

@@ -20,29 +20,35 @@ def _inputs(shape: tuple[AffineLike, ...], *names: str) -> tuple[Array, ...]:
 
 
 def softmax() -> Graph:
+    """The softmax of each row."""
     return graph("softmax", P=library.softmax(te.input("X", (1024, 512))))
 
 
 def softmax_masked() -> Graph:
+    """The softmax of the live elements of each row; rows without one are 0."""
     x, live = te.input("X", (1024, 512)), te.input("live", (1024, 512), "bool")
     return graph("softmax_masked", P=library.softmax(x, where=live))
 
 
 def attention() -> Graph:
+    """Attention of 4 heads over 256 keys."""
     return graph("attention", O=layers.attention(*_inputs(_HEADS, "Q", "K", "V")))
 
 
 def attention_symbolic() -> Graph:
+    """Attention with numbers of queries and keys that are known at run time."""
     seq, keys = te.dim("seq", lo=1), te.dim("keys", lo=1)
     q, k, v = te.input("Q", (4, seq, 64)), te.input("K", (4, keys, 64)), te.input("V", (4, keys, 64))
     return graph("attention_symbolic", O=layers.attention(q, k, v))
 
 
 def attention_causal() -> Graph:
+    """Each query sees the keys up to its own place."""
     return graph("attention_causal", O=layers.attention(*_inputs(_HEADS, "Q", "K", "V"), causal=True))
 
 
 def attention_window() -> Graph:
+    """Each query sees the last 64 keys."""
     return graph("attention_window", O=layers.attention(*_inputs(_HEADS, "Q", "K", "V"), causal=True, window=64))
 
 
@@ -53,6 +59,7 @@ def attention_padded() -> Graph:
 
 
 def attention_masked() -> Graph:
+    """Attention under a mask of queries and keys."""
     live = te.input("live", (256, 256), "bool")
     return graph("attention_masked", O=layers.attention(*_inputs(_HEADS, "Q", "K", "V"), mask=live))
 
@@ -64,6 +71,7 @@ def attention_bias_inf() -> Graph:
 
 
 def attention_soft_cap() -> Graph:
+    """Scores are bent to stay within ±30."""
     return graph("attention_soft_cap", O=layers.attention(*_inputs(_HEADS, "Q", "K", "V"), causal=True, soft_cap=30.0))
 
 
@@ -87,21 +95,25 @@ def attention_decode() -> Graph:
 
 
 def layernorm_matmul() -> Graph:
+    """LayerNorm of each row, then a product."""
     x, g, b, w = te.input("X", (256, 768)), te.input("g", (768,)), te.input("b", (768,)), te.input("W", (768, 512))
     return graph("layernorm_matmul", Y=library.linear(library.layer_norm(x, g, b), w))
 
 
 def rmsnorm_matmul() -> Graph:
+    """RMSNorm of each row, then a product."""
     x, g, w = te.input("X", (256, 768)), te.input("g", (768,)), te.input("W", (768, 512))
     return graph("rmsnorm_matmul", Y=library.linear(library.rms_norm(x, g), w))
 
 
 def swiglu() -> Graph:
+    """The gate and the value of a feed-forward layer, multiplied."""
     x, wg, wu = te.input("X", (256, 512)), te.input("Wg", (512, 1024)), te.input("Wu", (512, 1024))
     return graph("swiglu", H=layers.swiglu(x, wg, wu))
 
 
 def logsumexp() -> Graph:
+    """The logarithm of the summed exponentials of each row."""
     return graph("logsumexp", L=library.logsumexp(te.input("X", (1024, 512))))
 
 
@@ -114,14 +126,17 @@ def cross_entropy() -> Graph:
 
 
 def variance() -> Graph:
+    """The variance of each row."""
     return graph("variance", V=library.variance(te.input("X", (1024, 512))))
 
 
 def matmul() -> Graph:
+    """A product of two matrices."""
     return graph("matmul", C=library.matmul(te.input("A", (256, 384)), te.input("B", (384, 512))))
 
 
 def square() -> Graph:
+    """A matrix times itself."""
     a = te.input("A", (256, 256))
     return graph("square", B=library.matmul(a, a))
 
@@ -133,16 +148,19 @@ def gram() -> Graph:
 
 
 def gated_recurrence() -> Graph:
+    """h[t] = a[t] h[t - 1] + b[t] in each column."""
     a, b = _inputs((1024, 64), "A", "B")
     return graph("gated_recurrence", H=library.gated_scan(a, b))
 
 
 def embedding_sum() -> Graph:
+    """Sums of gathered rows of a table."""
     table, idx = te.input("table", (1000, 64)), te.input("idx", (128, 16), "i32")
     return graph("embedding_sum", Y=library.embedding_sum(table, idx))
 
 
 def argmax() -> Graph:
+    """The position of the largest element of each row."""
     return graph("argmax", M=library.argmax(te.input("X", (1024, 512))))
 
 

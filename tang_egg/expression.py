@@ -10,15 +10,19 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias, TypeGuard
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Dim, Index, Inequality, affine
 from tang_egg.errors import GraphError
-from tang_egg.ir import Apply, Const, Position, Scalar, Span, Test, as_position, const, type_of
+from tang_egg.ir import Apply, Const, Position, Scalar, Span, Test, as_position, const, type_of, walk
 from tang_egg.ir import apply as apply_op
 
 Value: TypeAlias = "Expression | Scalar | Affine | Index | Dim | Inequality | float | int | bool"
+
+MOST_SHOWN = 400
+"""Nodes of an expression that its `repr` writes out at most."""
 
 
 def here() -> Span:
@@ -157,7 +161,9 @@ class Expression:
     def __repr__(self) -> str:
         from tang_egg.text import print_scalar
 
-        return print_scalar(self.scalar)
+        # debuggers and test runners print values unasked, and shared parts would be written out again and again
+        size = sum(1 for _ in islice(walk(self.scalar), MOST_SHOWN + 1))
+        return print_scalar(self.scalar) if size <= MOST_SHOWN else f"<an expression of more than {MOST_SHOWN} nodes>"
 
 
 def _all_ones(type: str) -> int:
@@ -270,62 +276,77 @@ def _unary(op: str, x: Value) -> Expression:
 
 
 def exp(x: Value) -> Expression:
+    """e^x; 0 at -inf."""
     return _unary("exp", x)
 
 
 def log(x: Value) -> Expression:
+    """The natural logarithm; -inf at 0, NaN below."""
     return _unary("log", x)
 
 
 def sqrt(x: Value) -> Expression:
+    """The square root; NaN below 0."""
     return _unary("sqrt", x)
 
 
 def recip(x: Value) -> Expression:
+    """1 / x; an infinity at a zero of the same sign."""
     return _unary("recip", x)
 
 
 def sin(x: Value) -> Expression:
+    """The sine of x in radians."""
     return _unary("sin", x)
 
 
 def tanh(x: Value) -> Expression:
+    """The hyperbolic tangent."""
     return _unary("tanh", x)
 
 
 def erf(x: Value) -> Expression:
+    """The error function 2/√π ∫₀ˣ exp(-t²) dt."""
     return _unary("erf", x)
 
 
 def floor(x: Value) -> Expression:
+    """The largest whole number that is not above x, a real value."""
     return _unary("floor", x)
 
 
 def atan2(y: Value, x: Value) -> Expression:
+    """The angle of the point (x, y) in radians, from -π to π."""
     return _binary("atan2", y, x)
 
 
 def rsqrt(x: Value) -> Expression:
+    """1 / sqrt(x)."""
     return recip(sqrt(x))
 
 
 def cos(x: Value) -> Expression:
+    """The cosine of x in radians, as a sine."""
     return sin(value(x) + math.pi / 2)
 
 
 def absolute(x: Value) -> Expression:
+    """|x|, named `te.abs`."""
     return abs(value(x))
 
 
 def sigmoid(x: Value) -> Expression:
+    """1 / (1 + exp(-x))."""
     return recip(exp(-value(x)) + 1.0)
 
 
 def silu(x: Value) -> Expression:
+    """x · sigmoid(x)."""
     return value(x) * sigmoid(x)
 
 
 def relu(x: Value) -> Expression:
+    """max(x, 0)."""
     return maximum(x, 0)
 
 
@@ -335,19 +356,23 @@ def softplus(x: Value) -> Expression:
 
 
 def gelu(x: Value) -> Expression:
+    """x · Φ(x), with Φ the distribution function of the normal distribution (by erf)."""
     return value(x) * 0.5 * (erf(value(x) * math.sqrt(0.5)) + 1.0)
 
 
 def gelu_tanh(x: Value) -> Expression:
+    """The approximation of gelu by tanh."""
     inner = (value(x) + value(x) ** 3 * 0.044715) * math.sqrt(2 / math.pi)
     return value(x) * 0.5 * (tanh(inner) + 1.0)
 
 
 def maximum(a: Value, b: Value) -> Expression:
+    """The larger of two values; NaN where one of them is."""
     return _binary("max", a, b)
 
 
 def minimum(a: Value, b: Value) -> Expression:
+    """The smaller of two values; NaN where one of them is."""
     return _binary("min", a, b)
 
 
@@ -365,6 +390,7 @@ def eq(a: Value, b: Value) -> Expression:
 
 
 def ne(a: Value, b: Value) -> Expression:
+    """Whether two values differ; true where one of them is NaN."""
     return ~eq(a, b)
 
 

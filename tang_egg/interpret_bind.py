@@ -46,7 +46,7 @@ def bind_inputs(
             raise InputError(
                 f"there is no input '{name}'", where=where, mend=f"the inputs are: {', '.join(inputs) or 'none'}"
             )
-    raw = {name: np.asarray(given[name]) for name in inputs}
+    raw = {name: _array(name, given[name], where) for name in inputs}
     for name, i in inputs.items():
         _check_kind(i, raw[name], where)
     values = infer_dims(inputs.values(), raw, dims, where)
@@ -60,6 +60,18 @@ def bind_inputs(
                 mend="sort the array, or declare the input without sorted=True",
             )
     return arrays, values
+
+
+def _array(name: str, x: Any, where: str) -> Array:
+    """NumPy's view of what is given for an input. Raises InputError where there is none."""
+    try:
+        return np.asarray(x)
+    except Exception as error:  # of any kind: the library that owns the array decides what it raises
+        raise InputError(
+            f"input '{name}' cannot be read as an array: {' '.join(str(error).split())[:200]}",
+            where=f"{where}, a value of type {type(x).__module__}.{type(x).__qualname__}",
+            mend="give a NumPy array, or one in this machine's memory",
+        ) from error
 
 
 def _shape(i: Input) -> str:

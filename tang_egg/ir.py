@@ -148,6 +148,7 @@ class Domain(Node):
 
     @property
     def everywhere(self) -> bool:
+        """Whether there is no condition."""
         return not self.affine and not self.data
 
 
@@ -382,7 +383,10 @@ def sources(*roots: Scalar) -> tuple[Source, ...]:
 
 
 def tensors_of(outputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
-    """All tensors that `outputs` need, themselves included, producers before readers."""
+    """All tensors that `outputs` need, themselves included, producers before readers.
+
+    Raises GraphError where one depends on itself, which nodes made by their constructors never do.
+    """
     ordered: dict[Tensor, None] = {}
     active: set[Tensor] = set()
     stack: list[tuple[Tensor, bool]] = [(t, False) for t in reversed(list(outputs))]
@@ -392,8 +396,14 @@ def tensors_of(outputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
             active.discard(t)
             ordered[t] = None
             continue
-        if t in ordered or t in active:
+        if t in ordered:
             continue
+        if t in active:
+            raise GraphError(
+                f"tensor '{t.name}' depends on itself",
+                where=f"tensors {', '.join(sorted(u.name for u in active))}",
+                mend="use a fold or a scan for a recurrence",
+            )
         active.add(t)
         stack.append((t, True))
         stack.extend((u, False) for u in reversed(sources(t.body)) if isinstance(u, Tensor))

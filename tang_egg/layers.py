@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg.affine import Index, Inequality, affine
+from tang_egg.bounds import prove_nonnegative
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression
 from tang_egg.library import batch_axes, broadcast, expect_rank, expect_size, linear, working_type
 from tang_egg.notation import Array
+
+Window: TypeAlias = "int | tuple[int | None, int | None] | None"
 
 
 def attention(
@@ -21,7 +25,8 @@ def attention(
     mask: Array | Callable[[Index, Index], te.Where] | None = None,
     key_mask: Array | None = None,
     causal: bool = False,
-    window: int | None = None,
+    window: Window = None,
+    align: str = "end",
     scale: float | None = None,
     bias: Array | Callable[[Index, Index], Expression] | None = None,
     soft_cap: float | None = None,
@@ -31,7 +36,9 @@ def attention(
     Leading axes broadcast, so grouped queries are q[b, h, g, n, d] beside k[b, h, 1, m, d].
     `mask`: bool, broadcast against [..., n, m] from the right, or a function of the indices (i, j) giving conditions;
     true is kept. `key_mask`: bool [b, m] (or more leading axes, aligned on the left) for padded keys.
-    `causal`: keys up to i + m - n, so that the last query sees every key. `window`: only the last that many of those.
+    Query i stands at key i + m - n, so that the last query stands at the last key, or at key i with align="start".
+    `causal`: keys up to that one. `window`: w keys up to that one, itself among them (with or without `causal`); or a
+    pair (left, right): so many keys before it and after it and itself, None for all.
     `scale`: 1 / sqrt(d) unless given. `bias`: broadcast against [..., n, m], or a function of (i, j).
     `soft_cap`: scores s become soft_cap · tanh(s / soft_cap) before bias and masks.
     A query with no key to see gives 0.
@@ -40,8 +47,11 @@ def attention(
         expect_rank(x, 2)
     expect_size(f"the last axis of '{k.name}'", k.shape[-1], q.shape[-1])
     expect_size(f"the axis before the last of '{v.name}'", v.shape[-2], k.shape[-2])
-    if window is not None and (not isinstance(window, int) or window < 1):
-        raise GraphError(f"a window of {window!r} keys", where=str(e.here()), mend="give a window of at least one key")
+    bounds = window_bounds(window)
+    if align not in ("end", "start"):
+        raise GraphError(
+            f"queries aligned to {align!r}", where=str(e.here()), mend="align them to the 'end' or the 'start'"
+        )
     batch = batch_axes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     i, j = Index("i", q.shape[-2]), Index("j", k.shape[-2])
     d, c = Index("d", q.shape[-1]), Index("c", v.shape[-1])
@@ -57,7 +67,7 @@ def attention(
         score = score + (broadcast(bias, (*batch, i, j)) if isinstance(bias, Array) else bias(i, j))
     s = te.tensor(None, (*batch, i, j), score, kind, hint="scores")
 
-    live, may_be_dead = _live_keys(batch, i, j, mask, key_mask, causal, window)
+    live, may_be_dead = _live_keys(batch, i, j, mask, key_mask, causal, bounds, align)
     rows = (*batch, i)
     m = te.tensor(None, rows, te.max(j, s[(*rows, j)], where=live), kind, hint="row_max")
     p = te.tensor(None, (*rows, j), e.exp(s[(*rows, j)] - m[rows]), kind, hint="weights")
@@ -68,6 +78,22 @@ def attention(
     return te.tensor(None, (*rows, c), out, q.dtype, hint="attention")
 
 
+def window_bounds(window: Window) -> tuple[int | None, int | None]:
+    """How many keys before and after its own a query sees, None for all. Raises GraphError for no window."""
+    if window is None:
+        return None, None
+    if isinstance(window, int) and not isinstance(window, bool) and window >= 1:
+        return window - 1, None
+    if isinstance(window, tuple) and len(window) == 2:
+        if all(w is None or (isinstance(w, int) and not isinstance(w, bool) and w >= 0) for w in window):
+            return window
+    raise GraphError(
+        f"a window of {window!r} keys",
+        where=str(e.here()),
+        mend="give a window of at least one key, or a pair (before, after) of numbers from 0 or None",
+    )
+
+
 def _live_keys(
     batch: tuple[Index, ...],
     i: Index,
@@ -75,18 +101,25 @@ def _live_keys(
     mask: Array | Callable[[Index, Index], te.Where] | None,
     key_mask: Array | None,
     causal: bool,
-    window: int | None,
+    bounds: tuple[int | None, int | None],
+    align: str,
 ) -> tuple[list[te.Condition], bool]:
     """The conditions under which query `i` sees key `j`, and whether some query may see none."""
-    last = affine(i) + j.size - i.size
+    own = affine(i) if align == "start" else affine(i) + j.size - i.size
+    before, after = bounds
     live: list[te.Condition] = []
     if causal:
-        live.append(j <= last)
-    if window is not None:
-        live.append(j > last - window)
-    # With at least as many keys as queries, the key `last` exists and is inside causal and window.
+        live.append(j <= own)
+    if before is not None:
+        live.append(j > own - (before + 1))
+    if after is not None and not causal:
+        live.append(j <= own + after)
+    # A query's own key is inside causal and window; it exists with at least as many keys as queries, and aligned to
+    # the start, key 0 does for every query where nothing but later keys is outside.
     n, m = i.size.value, j.size.value
-    may_be_dead = bool(live) and not (i.size is j.size or (n is not None and m is not None and n <= m))
+    own_exists = i.size is j.size or (n is not None and m is not None and n <= m)
+    first_seen = align == "start" and before is None and prove_nonnegative(j.size - 1)
+    may_be_dead = bool(live) and not own_exists and not first_seen
     if isinstance(mask, Array):
         live.append(broadcast(mask, (*batch, i, j)))
     elif mask is not None:
@@ -136,12 +169,29 @@ def _head_width(w: Array, heads: int) -> int:
     return columns // heads
 
 
-def swiglu(x: Array, w_gate: Array, w_up: Array, w_down: Array | None = None) -> Array:
-    """silu(x w_gate) · (x w_up), then · w_down where that is given; x[..., k], weights [k, n], [k, n], [n, k]."""
+def glu(
+    x: Array,
+    w_gate: Array,
+    w_up: Array,
+    w_down: Array | None = None,
+    activation: Callable[[Expression], Expression] = e.sigmoid,
+    hint: str = "glu",
+) -> Array:
+    """activation(x w_gate) · (x w_up), then · w_down where given; x[..., k], weights [k, n], [k, n], [n, k2]."""
     gate, up = linear(x, w_gate, hint="gate"), linear(x, w_up, hint="up")
     i = tuple(Index("ijklmnop"[p], s) for p, s in enumerate(gate.shape))
-    hidden = te.tensor(None, i, e.silu(gate[i]) * up[i], x.dtype, hint="swiglu")
+    hidden = te.tensor(None, i, activation(gate[i]) * up[i], x.dtype, hint=hint)
     return hidden if w_down is None else linear(hidden, w_down, hint="down")
+
+
+def swiglu(x: Array, w_gate: Array, w_up: Array, w_down: Array | None = None) -> Array:
+    """silu(x w_gate) · (x w_up), then · w_down where that is given; x[..., k], weights [k, n], [k, n], [n, k2]."""
+    return glu(x, w_gate, w_up, w_down, e.silu, "swiglu")
+
+
+def geglu(x: Array, w_gate: Array, w_up: Array, w_down: Array | None = None) -> Array:
+    """gelu(x w_gate) · (x w_up), then · w_down where that is given; x[..., k], weights [k, n], [k, n], [n, k2]."""
+    return glu(x, w_gate, w_up, w_down, e.gelu, "geglu")
 
 
 def mlp(

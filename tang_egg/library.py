@@ -13,6 +13,7 @@ from typing import TypeAlias
 from tang_egg import expression as e
 from tang_egg import monoid as monoids
 from tang_egg import notation as te
+from tang_egg import ops
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression
@@ -32,8 +33,9 @@ def _letter(p: int) -> str:
     return _LETTERS[p] if p < len(_LETTERS) else f"i{p}"
 
 
-def _axis(x: Array, axis: int) -> int:
-    if not isinstance(axis, int) or not -x.rank <= axis < x.rank:
+def axis_of(x: Array, axis: int) -> int:
+    """`axis` counted from 0. Raises GraphError where `x` has no such axis."""
+    if not isinstance(axis, int) or isinstance(axis, bool) or not -x.rank <= axis < x.rank:
         known = f"its axes are {-x.rank} to {x.rank - 1}" if x.rank else "it is a scalar; give an array with an axis"
         raise GraphError(f"'{x.name}' has no axis {axis!r}", where=str(e.here()), mend=known)
     return axis % x.rank
@@ -62,6 +64,16 @@ def expect_rank(x: Array, least: int, most: int | None = None) -> None:
             f"'{x.name}' has {x.rank} axes where {wanted} are expected",
             where=str(e.here()),
             mend="check the order of the operands, or add axes by te.tensor",
+        )
+
+
+def expect_real(x: Array, what: str) -> None:
+    """Raises GraphError where the elements of `x` are integers or bools."""
+    if ops.scalar_type(x.dtype) != "real":
+        raise GraphError(
+            f"{what} of '{x.name}', whose elements are {x.dtype}",
+            where=str(e.here()),
+            mend="convert them first: te.pointwise(lambda v: te.cast(v, 'f32'), x)",
         )
 
 
@@ -99,10 +111,10 @@ def add(x: Array, y: Array) -> Array:
     return pointwise(lambda a, b: a + b, x, y, hint="added")
 
 
-def _folded(x: Array, axis: int) -> tuple[tuple[Index, ...], Index, tuple[Index, ...]]:
+def folded(x: Array, axis: int) -> tuple[tuple[Index, ...], Index, tuple[Index, ...]]:
     """All indices of `x`, the one of `axis`, and the others."""
     i = axes_of(x)
-    p = _axis(x, axis)
+    p = axis_of(x, axis)
     return i, i[p], (*i[:p], *i[p + 1 :])
 
 
@@ -113,7 +125,7 @@ def _live(where: Mask, i: Sequence[Index]) -> Where:
 
 
 def _softmax_parts(x: Array, axis: int, where: Mask, hint: str) -> tuple[tuple[Index, ...], Index, Array, Array, Array]:
-    i, j, rest = _folded(x, axis)
+    i, j, rest = folded(x, axis)
     kind = working_type(x)
     live = _live(where, i)
     m = te.tensor(None, rest, te.max(j, x[i], where=live), kind, hint=f"{hint}_max")
@@ -136,11 +148,14 @@ def softmax(x: Array, axis: int = -1, where: Mask = None) -> Array:
     return te.tensor(None, i, share, x.dtype, hint="softmax")
 
 
-def log_softmax(x: Array, axis: int = -1) -> Array:
-    """x - logsumexp(x) along `axis`, of the shape of `x`."""
-    i, j, m, _, s = _softmax_parts(x, axis, None, "log_softmax")
+def log_softmax(x: Array, axis: int = -1, where: Mask = None) -> Array:
+    """x - logsumexp(x) along `axis`, of the shape of `x`. Elements outside `where` (see `softmax`) are -inf."""
+    i, j, m, _, s = _softmax_parts(x, axis, where, "log_softmax")
     rest = tuple(k for k in i if k is not j)
-    return te.tensor(None, i, x[i] - m[rest] - e.log(s[rest]), x.dtype, hint="log_softmax")
+    share = x[i] - m[rest] - e.log(s[rest])
+    if where is not None:
+        share = e.select(te.holds(_live(where, i)), share, float("-inf"))
+    return te.tensor(None, i, share, x.dtype, hint="log_softmax")
 
 
 def logsumexp(x: Array, axis: int = -1) -> Array:
@@ -152,13 +167,13 @@ def logsumexp(x: Array, axis: int = -1) -> Array:
 
 def mean(x: Array, axis: int = -1) -> Array:
     """The mean along `axis`, which the result lacks."""
-    i, j, rest = _folded(x, axis)
+    i, j, rest = folded(x, axis)
     return te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), x.dtype, hint="mean")
 
 
 def variance(x: Array, axis: int = -1, ddof: int = 0) -> Array:
     """Σ (x - mean)² / (n - ddof) along `axis`, which the result lacks."""
-    i, j, rest = _folded(x, axis)
+    i, j, rest = folded(x, axis)
     mu = te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), working_type(x), hint="mean")
     centred = x[i] - mu[rest]
     return te.tensor(None, rest, te.sum(j, centred * centred) / te.size(j.size - ddof), x.dtype, hint="variance")
@@ -166,30 +181,53 @@ def variance(x: Array, axis: int = -1, ddof: int = 0) -> Array:
 
 def argmax(x: Array, axis: int = -1) -> Array:
     """The position i64 of the largest element along `axis`, the first of equal ones."""
-    i, j, rest = _folded(x, axis)
+    i, j, rest = folded(x, axis)
     return te.tensor(None, rest, te.argmax(j, x[i]), hint="argmax")
 
 
-def layer_norm(x: Array, gain: Array | None = None, bias: Array | None = None, eps: float = 1e-5) -> Array:
-    """(x - mean) / sqrt(variance + eps) * gain + bias along the last axis d; `gain` and `bias` have shape [d]."""
-    i, j, rest = _folded(x, -1)
+def layer_norm(
+    x: Array, gain: Array | None = None, bias: Array | None = None, eps: float = 1e-5, axes: int = 1
+) -> Array:
+    """(x - mean) / sqrt(variance + eps) * gain + bias over the last `axes` axes; `gain` and `bias` have their shape."""
+    i, j, rest = _trailing(x, axes)
     kind = working_type(x)
-    mu = te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), kind, hint="mean")
+    mu = te.tensor(None, rest, mean_over(j, x[i]), kind, hint="mean")
     centred = x[i] - mu[rest]
-    var = te.tensor(None, rest, te.sum(j, centred * centred) / te.size(j), kind, hint="variance")
+    var = te.tensor(None, rest, mean_over(j, centred * centred), kind, hint="variance")
     y = centred * e.rsqrt(var[rest] + eps)
     y = y if gain is None else y * broadcast(gain, i)
     y = y if bias is None else y + broadcast(bias, i)
     return te.tensor(None, i, y, x.dtype, hint="layer_norm")
 
 
-def rms_norm(x: Array, gain: Array | None = None, eps: float = 1e-6) -> Array:
-    """x / sqrt(mean x² + eps) * gain along the last axis d; `gain` has shape [d]."""
-    i, j, rest = _folded(x, -1)
-    square = te.sum(j, x[i] * x[i]) / te.size(j)
-    ms = te.tensor(None, rest, square, working_type(x), hint="mean_square")
+def rms_norm(x: Array, gain: Array | None = None, eps: float = 1e-6, axes: int = 1) -> Array:
+    """x / sqrt(mean x² + eps) * gain along the last `axes` axes; `gain` has their shape."""
+    i, j, rest = _trailing(x, axes)
+    ms = te.tensor(None, rest, mean_over(j, x[i] * x[i]), working_type(x), hint="mean_square")
     y = x[i] * e.rsqrt(ms[rest] + eps)
     return te.tensor(None, i, y if gain is None else y * broadcast(gain, i), x.dtype, hint="rms_norm")
+
+
+def mean_over(j: Index | Sequence[Index], body: Expression) -> Expression:
+    """Σ body / n over the n points of one or several indices."""
+    total = te.sum(j, body)
+    for k in (j,) if isinstance(j, Index) else j:
+        total = total / te.size(k)
+    return total
+
+
+def _trailing(x: Array, axes: int) -> tuple[tuple[Index, ...], Index | tuple[Index, ...], tuple[Index, ...]]:
+    """All indices of `x`, those of its last `axes` axes, and the others."""
+    if axes == 1:
+        return folded(x, -1)
+    if not isinstance(axes, int) or isinstance(axes, bool) or not 1 <= axes <= x.rank:
+        raise GraphError(
+            f"the last {axes!r} axes of '{x.name}', which has {x.rank}",
+            where=str(e.here()),
+            mend=f"give a number from 1 to {x.rank}",
+        )
+    i = axes_of(x)
+    return i, i[-axes:], i[:-axes]
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -242,7 +280,7 @@ def gram(x: Array) -> Array:
 def gated_scan(a: Array, b: Array, axis: int = 0) -> Array:
     """h with h[t] = a[t] h[t - 1] + b[t] along `axis`, h[-1] = 0; `a` and `b` have the shape of h."""
     i = axes_of(b)
-    t = i[_axis(b, axis)]
+    t = i[axis_of(b, axis)]
     s = Index("s", t.size)
     at = tuple(s if k is t else k for k in i)
     body = te.reduce(monoids.AFFINE, s, broadcast(a, at), b[at], where=s <= t, part="b")

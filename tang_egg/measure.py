@@ -34,7 +34,9 @@ class Timing:
 class Measurer(Protocol):
     """Times the programs that a set of schedules makes of one program."""
 
-    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timing]: ...
+    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timing]:
+        """One timing for each choice of schedules, by kernel name."""
+        ...
 
 
 @dataclass(slots=True)

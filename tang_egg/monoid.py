@@ -78,6 +78,7 @@ class Monoid(Node):
 
     @property
     def commutative(self) -> bool:
+        """Whether the order of points does not matter."""
         return "commutative" in self.properties
 
     @property
@@ -262,18 +263,22 @@ def highest(type: str) -> float | int:
 
 
 def sum_of(type: str = "real") -> Monoid:
+    """Addition, with identity 0."""
     return _simple("sum", "add", 0, type, "commutative", "invertible")
 
 
 def product_of(type: str = "real") -> Monoid:
+    """Multiplication, with identity 1."""
     return _simple("product", "mul", 1, type, "commutative")
 
 
 def max_of(type: str = "real") -> Monoid:
+    """The larger of two, with the identity `lowest(type)`."""
     return _simple("max", "max", lowest(type), type, "commutative", "idempotent")
 
 
 def min_of(type: str = "real") -> Monoid:
+    """The smaller of two, with the identity `highest(type)`."""
     return _simple("min", "min", highest(type), type, "commutative", "idempotent")
 
 
@@ -302,10 +307,12 @@ def _best(name: str, type: str, better: Callable[[Scalar, Scalar], Scalar], wors
 
 
 def argmax_of(type: str = "real") -> Monoid:
+    """The largest value and its position (components value, position); ties go to the smaller position."""
     return _best("argmax", type, lambda a, b: apply("lt", b, a), lowest(type))
 
 
 def argmin_of(type: str = "real") -> Monoid:
+    """The smallest value and its position (components value, position); ties go to the smaller position."""
     return _best("argmin", type, lambda a, b: apply("lt", a, b), highest(type))
 
 

@@ -84,6 +84,7 @@ class Array:
 
     @property
     def name(self) -> str:
+        """The name of the input or tensor."""
         return self.node.name
 
     @property
@@ -93,10 +94,12 @@ class Array:
 
     @property
     def rank(self) -> int:
+        """The number of axes."""
         return len(self.node.shape)
 
     @property
     def dtype(self) -> str:
+        """The element type (see ops.STORAGE)."""
         return self.node.dtype
 
     def __getitem__(self, at: Subscript | tuple[Subscript, ...]) -> Expression:
@@ -238,26 +241,32 @@ def _fold(of_type: Callable[[str], Monoid], over: Indices, body: Value, where: W
 
 
 def sum(over: Indices, body: Value, where: Where = None) -> Expression:
+    """Σ `body` over the indices, where `where` holds; 0 over an empty domain."""
     return _fold(monoids.sum_of, over, body, where)
 
 
 def prod(over: Indices, body: Value, where: Where = None) -> Expression:
+    """Π `body` over the indices, where `where` holds; 1 over an empty domain."""
     return _fold(monoids.product_of, over, body, where)
 
 
 def max(over: Indices, body: Value, where: Where = None) -> Expression:
+    """The largest `body`; over an empty domain -inf, or the smallest integer of its type."""
     return _fold(monoids.max_of, over, body, where)
 
 
 def min(over: Indices, body: Value, where: Where = None) -> Expression:
+    """The smallest `body`; over an empty domain inf, or the largest integer of its type."""
     return _fold(monoids.min_of, over, body, where)
 
 
 def any(over: Indices, body: Value, where: Where = None) -> Expression:
+    """Whether `body` is true somewhere; False over an empty domain."""
     return reduce(monoids.ANY, over, body, where=where)
 
 
 def all(over: Indices, body: Value, where: Where = None) -> Expression:
+    """Whether `body` is true everywhere; True over an empty domain."""
     return reduce(monoids.ALL, over, body, where=where)
 
 

@@ -1,7 +1,7 @@
 """The way of the data, in order. This is the only module that imports all stages.
 
-    graph → checked → windows → saturated → candidate terms → selected kernels → program → schedules → source
-          → built → verified → Compiled
+    graph → checked → normal form → windows → saturated → candidate terms → selected kernels → program → schedules
+          → source → built → verified → Compiled
 
 `TANG_TRACE=graph,windows,egraph,program,schedule,source` writes the named stages to standard error as they are made.
 """
@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.codegen.candidates import schedules as schedule_candidates
@@ -25,20 +25,27 @@ from tang_egg.codegen.partition import partition
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.codegen.split_fold import split_streams
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
-from tang_egg.errors import BindError, GraphError, InputError, TargetError
+from tang_egg.errors import ArtefactError, BindError, GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.derive import Step
 from tang_egg.ir import Graph, Input, Reduce, Scan, Source, Tensor, tensors_of, walk
 from tang_egg.monoid import BUILT_IN
+from tang_egg.normal import normal_form
 from tang_egg.program import KernelPlan, Program, unique
+from tang_egg.progress import note
+from tang_egg.report_model import Report
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_arrays import check_names, take_dims
+from tang_egg.run_bound import held_arrays
 from tang_egg.run_cuda import CudaProgram, Prepared, compile_cuda, cuda_kernels, cuda_sources
 from tang_egg.run_cuda_driver import driver
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.verify import Verification, dim_choices, verify
 from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
+
+if TYPE_CHECKING:
+    from tang_egg.report_answer import Answer
 
 STAGES = ("graph", "windows", "egraph", "program", "schedule", "source")
 TARGETS = ("c", "cuda")
@@ -61,6 +68,7 @@ class Extraction:
     windows: tuple[tuple[Window, Canonical, WindowResult], ...]
     steps: dict[str, tuple[Step, ...]]
     seconds: float
+    values: str = "finite"
 
     @property
     def distinct(self) -> tuple[WindowResult, ...]:
@@ -78,10 +86,12 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     check_graph(graph)
     _check_monoids(graph)
     trace("graph", graph)
-    windows = cut(graph)
+    normal = normal_form(graph, axes=costs is not None and costs.machine.units)
+    windows = cut(normal)
     done: dict[tuple[tuple[Tensor, ...], tuple[Tensor, ...]], WindowResult] = {}
     parts: list[tuple[Window, Canonical, WindowResult]] = []
-    for window in windows:
+    for n, window in enumerate(windows):
+        note("saturate", n, len(windows))
         shared = canonical(window)
         trace("windows", "\n".join(f"{t.name}[{', '.join(map(str, t.axes))}]" for t in window.tensors))
         key = (shared.tensors, shared.roots)
@@ -89,9 +99,11 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
             done[key] = optimize_window(shared, costs or Costs(), limits or Limits())
             trace("egraph", done[key].saturation.text)
         parts.append((window, shared, done[key]))
-    program, steps = _assemble(graph, parts)
+    note("saturate", len(windows), len(windows))
+    program, steps = _assemble(normal, parts)
     trace("program", "\n".join(f"{k.name}: {', '.join(t.name for t in k.outputs)}" for k in program.kernels))
-    return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start)
+    values = (limits or Limits()).values
+    return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start, values)
 
 
 def _check_kind(graph: object) -> None:
@@ -160,6 +172,22 @@ def outputs_name(outputs: tuple[Tensor, ...], originals: Mapping[str, Tensor]) -
     return next((originals[t.name].name for t in outputs if t.name in originals), "tang")
 
 
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What an artefact keeps of an extraction: its report as data, and the laws that led to each kernel."""
+
+    report: Report
+    steps: dict[str, tuple[Step, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `optimize` was allowed to do with values and products."""
+
+    values: str = "finite"
+    products: str = "exact"
+
+
 @dataclass(slots=True)
 class Compiled:
     """A verified executable graph. Call it with arrays by position (in order of graph.inputs) or by name.
@@ -169,12 +197,14 @@ class Compiled:
     """
 
     graph: Graph
-    extraction: Extraction
+    derived: Extraction | Derived
     target: str
     schedules: dict[str, Schedule]
     runner: CompiledProgram | CudaProgram
     verification: Verification | None
     seconds: dict[str, float] = field(default_factory=dict)
+    options: Options = field(default_factory=Options)
+    bound: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __call__(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
         """Runs the kernels. Raises InputError when an array does not fit, BindError when a dim has no value."""
@@ -209,7 +239,7 @@ class Compiled:
         self, arrays: tuple[Any, ...], named: Mapping[str, Any], dims: Mapping[str, int] | None
     ) -> tuple[dict[str, Any], dict[str, int]]:
         """The arrays by name, and the sizes."""
-        where, names = f"graph '{self.graph.name}'", [i.name for i in self.graph.inputs]
+        where, names = f"graph '{self.graph.name}'", [i.name for i in self.graph.inputs if i.name not in self.bound]
         given = dict(zip(names, arrays, strict=False))
         if len(arrays) > len(names) or set(given) & set(named):
             raise InputError(
@@ -221,7 +251,26 @@ class Compiled:
         sizes = take_dims(dims, where)
         if sizes:
             check_names(sizes, (d.name for d in self.graph.dims()), "dimension", where, BindError)
-        return {**given, **named}, sizes
+        return {**self.bound, **given, **named}, sizes
+
+    def bind(self, **arrays: Any) -> Compiled:
+        """The same with arrays held for some inputs, such as a model's weights: calls take only the others.
+
+        Each array is converted once, now, and kept alive; what needs no conversion is not copied. Raises InputError for
+        an unknown name, a donated input, and an array that does not fit.
+        """
+        held = held_arrays(self.graph, self.runner, arrays, self.bound)
+        return replace(self, bound={**self.bound, **held})
+
+    def save(self, path: str | os.PathLike[str], *, arrays: bool = False, library: bool = True) -> None:
+        """Writes all of this to one file, which `tang_egg.load` reads in any process.
+
+        `arrays`: bound arrays too. `library=False` leaves the built library out; it is built anew where it is loaded.
+        Raises ArtefactError when the file cannot be written; a file that was there is then as it was.
+        """
+        from tang_egg.artefact import save
+
+        save(self, path, arrays=arrays, library=library)
 
     @property
     def source(self) -> str:
@@ -230,7 +279,19 @@ class Compiled:
 
     @property
     def program(self) -> Program:
-        return self.extraction.program
+        """The kernels and the tensors that they write."""
+        return self.runner.program
+
+    @property
+    def extraction(self) -> Extraction:
+        """The windows and candidates behind the program. Raises ArtefactError for a loaded artefact, which has none."""
+        if isinstance(self.derived, Extraction):
+            return self.derived
+        raise ArtefactError(
+            "an artefact keeps the report, not the e-graph behind it",
+            where=f"graph '{self.graph.name}'",
+            mend="optimize the graph again: te.optimize(compiled.graph)",
+        )
 
     @property
     def schedule(self) -> dict[str, str]:
@@ -240,7 +301,33 @@ class Compiled:
     @property
     def derivation(self) -> tuple[Step, ...]:
         """The laws that led from the graph to its kernels, kernel by kernel."""
-        return tuple(dict.fromkeys(s for steps in self.extraction.steps.values() for s in steps))
+        return tuple(dict.fromkeys(s for steps in self.derived.steps.values() for s in steps))
+
+    def model(self) -> Report:
+        """What was derived, picked and verified, as data."""
+        from tang_egg.report import build_report
+
+        if isinstance(self.derived, Extraction):
+            return build_report(self.derived, self)
+        return replace(self.derived.report, source=self.source, seconds=tuple(self.seconds.items()))
+
+    def why(self, name: str) -> Answer:
+        """Which kernel computes a tensor, by which laws, and what other choices would cost; `print` shows it.
+
+        `name`: a tensor, output or kernel. Raises TangError, listing what can be asked, for anything else.
+        """
+        from tang_egg.report_why import Asked
+
+        return Asked(self.extraction).why(name)
+
+    def why_not(self, what: str) -> Answer:
+        """Why something was not picked: a law, a tensor stored or fused, "A+B" in one kernel, a candidate's number.
+
+        Raises TangError, listing what can be asked, for anything else.
+        """
+        from tang_egg.report_why import Asked
+
+        return Asked(self.extraction).why_not(what)
 
     def report(self) -> str:
         """What was derived, picked and verified, as text."""
@@ -290,7 +377,7 @@ def optimize(
     built = time.perf_counter()
     checked = verify(graph, extraction.program, runner, chosen) if verified else None
     seconds = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
-    return Compiled(graph, extraction, target, chosen, runner, checked, seconds)
+    return Compiled(graph, extraction, target, chosen, runner, checked, seconds, Options(values, products))
 
 
 def sources(

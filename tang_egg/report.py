@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tang_egg.affine import Index
@@ -10,8 +11,10 @@ from tang_egg.codegen.dialects.c import C
 from tang_egg.codegen.dialects.cuda import CUDA
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.egraph import Snapshot
+from tang_egg.extract.explain import numbered
 from tang_egg.ir import Input, Reduce, Scan, Tensor, tensors_of, walk
 from tang_egg.measure import Timing
+from tang_egg.program import KernelPlan
 from tang_egg.report_kernel import KernelMathematics, summary
 from tang_egg.report_model import (
     Candidate,
@@ -24,11 +27,14 @@ from tang_egg.report_model import (
     Rewrite,
     Verified,
 )
+from tang_egg.report_plans import plans_of
 from tang_egg.report_words import Wording, spoken
 from tang_egg.rules.table import equalities
+from tang_egg.run import Built
 
 if TYPE_CHECKING:
     from tang_egg.extract.assemble import WindowResult
+    from tang_egg.extract.select import Candidate as Chosen
     from tang_egg.pipeline import Compiled, Extraction
 
 
@@ -36,7 +42,7 @@ def text_report(compiled: Compiled, width: int = 100) -> str:
     """The report of a compiled graph as text; nothing is run or measured."""
     from tang_egg.report_text import render_text
 
-    return render_text(build_report(compiled.extraction, compiled), width=width)
+    return render_text(compiled.model(), width=width)
 
 
 def build_report(
@@ -66,7 +72,7 @@ def build_report(
         tensors=len(tensors_of(graph.outputs)),
         windows=tuple(_piece(n, w, r, [m for m, _ in wordings].count(n)) for n, (w, r) in first.items()),
         rewrites=_rewrites(first),
-        candidates=tuple(c for n, (w, r) in first.items() for c in _candidates(n, w, r)),
+        candidates=_numbered(c for n, (w, r) in first.items() for c in _candidates(n, w, r)),
         refusals=tuple(c for n, (w, r) in first.items() for c in _refusals(n, w, r)),
         kernels=_kernels(extraction, wordings, compiled),
         seconds=tuple(seconds.items()),
@@ -122,8 +128,6 @@ def _rewrites(first: Mapping[int, tuple[Wording, WindowResult]]) -> tuple[Rewrit
 
 
 def _candidates(number: int, wording: Wording, result: WindowResult) -> list[Candidate]:
-    chosen = {id(k) for k in result.selection.chosen}
-    ordered = sorted(result.selection.candidates, key=lambda k: (id(k) not in chosen, k.estimate.seconds))
     return [
         Candidate(
             number,
@@ -133,10 +137,14 @@ def _candidates(number: int, wording: Wording, result: WindowResult) -> list[Can
             k.estimate.flops,
             k.estimate.bytes,
             summary([wording.name(c) for c in k.writes], [wording.reword(t) for t in k.terms]),
-            id(k) in chosen,
+            chosen,
         )
-        for k in ordered
+        for k, chosen in numbered(result.selection)
     ]
+
+
+def _numbered(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    return tuple(replace(c, number=n) for n, c in enumerate(candidates, 1))
 
 
 def _refusals(number: int, wording: Wording, result: WindowResult) -> list[Refusal]:
@@ -158,29 +166,33 @@ def _legend(outputs: tuple[Tensor, ...], names: Mapping[Index, Index]) -> tuple[
 def _kernels(
     extraction: Extraction, wordings: list[tuple[int, Wording]], compiled: Compiled | None
 ) -> tuple[Kernel, ...]:
-    plans = iter(extraction.program.kernels)
     built = {b.plan.name: b for b in compiled.runner.kernels} if compiled else {}
     kernels: list[Kernel] = []
-    for (number, wording), (_, _, result) in zip(wordings, extraction.windows, strict=True):
-        for k, _kernel in enumerate(result.kernels):
-            plan = next(plans)
-            candidate = result.selection.chosen[k] if k < len(result.selection.chosen) else None
-            mathematics = KernelMathematics(plan.outputs, wording.indices)
-            made = built.get(plan.name)
-            steps = wording.of(candidate.variants) if candidate else ()
-            kernels.append(
-                Kernel(
-                    plan.name,
-                    number,
-                    tuple(mathematics.outputs),
-                    tuple(mathematics.shared),
-                    tuple(mathematics.passes),
-                    tuple(dict.fromkeys(s.law for s in steps)),
-                    steps,
-                    candidate.estimate.seconds if candidate else 0.0,
-                    _legend(plan.outputs, wording.indices),
-                    str(made.schedule) if made else "",
-                    print_kernel(made.kernel, CUDA if made.kernel.launch else C) if made else "",
-                )
-            )
+    rows = zip(wordings, extraction.windows, plans_of(extraction), strict=True)
+    for (number, wording), (_, _, result), groups in rows:
+        chosen = result.selection.chosen
+        for k, group in enumerate(groups):
+            candidate = chosen[k] if k < len(chosen) else None
+            # what a target cut off a kernel stands before it and has neither derivation nor estimate of its own
+            kernels += [
+                _kernel(p, number, wording, candidate if p is group[-1] else None, built.get(p.name)) for p in group
+            ]
     return tuple(kernels)
+
+
+def _kernel(plan: KernelPlan, number: int, wording: Wording, candidate: Chosen | None, made: Built | None) -> Kernel:
+    mathematics = KernelMathematics(plan.outputs, wording.indices)
+    steps = wording.of(candidate.variants) if candidate else ()
+    return Kernel(
+        plan.name,
+        number,
+        tuple(mathematics.outputs),
+        tuple(mathematics.shared),
+        tuple(mathematics.passes),
+        tuple(dict.fromkeys(s.law for s in steps)),
+        steps,
+        candidate.estimate.seconds if candidate else 0.0,
+        _legend(plan.outputs, wording.indices),
+        str(made.schedule) if made else "",
+        print_kernel(made.kernel, CUDA if made.kernel.launch else C) if made else "",
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.extract.assemble import WindowResult
-from tang_egg.extract.terms import Variant, class_arguments
+from tang_egg.extract.terms import class_arguments
 from tang_egg.pipeline import Extraction
 from tang_egg.report_words import Wording
 
@@ -31,7 +31,7 @@ def render_dot(extraction: Extraction, *, limit: int | None = LIMIT) -> str:
 
 def _window(number: int, wording: Wording, result: WindowResult, limit: int | None) -> Iterator[str]:
     snapshot = result.saturation.snapshot
-    picked = _picked(v for k in result.selection.chosen for v in k.variants)
+    picked = picked_nodes(result)
     written = set(result.saturation.source.values())
     drawn: dict[ClassId, list[ENode]] = {}
     pending, left = list(dict.fromkeys(result.saturation.roots.values())), limit
@@ -64,9 +64,10 @@ def _window(number: int, wording: Wording, result: WindowResult, limit: int | No
                     yield f"  n{number}_{c.number}_{n} -> {head}{inside};"
 
 
-def _picked(variants: Iterator[Variant]) -> set[ENode]:
+def picked_nodes(result: WindowResult) -> set[ENode]:
+    """The e-nodes of the terms that selection picked."""
     found: set[ENode] = set()
-    stack = list(variants)
+    stack = [v for k in result.selection.chosen for v in k.variants]
     while stack:
         v = stack.pop()
         if v.node is not None and v.node not in found:

@@ -34,8 +34,9 @@ def piece(p: Piece) -> str:
     """What saturation made of a window."""
     copies = f", {p.copies} alike" if p.copies > 1 else ""
     end = "until nothing changed" if p.complete else f"stopped by {p.stopped}"
-    size = f"{p.nodes} e-nodes in {p.classes} classes"
-    return f"{count(len(p.tensors), 'tensor')}{copies}; {size} after {seconds(p.seconds)}, {end}"
+    after = f" after {seconds(p.seconds)}" if p.seconds else ""
+    size = f"{p.nodes} e-nodes in {p.classes} classes{after}"
+    return f"{count(len(p.tensors), 'tensor')}{copies}; {size}, {end}"
 
 
 def counts(r: Rewrite) -> str:

@@ -11,13 +11,18 @@ from tang_egg.report_model import Report
 FORMAT = 1
 """Raised when a field changes its meaning or disappears."""
 
-_PAIRS = {"seconds", "errors", "dims", "indices"}
+_PAIRS = {"seconds", "errors", "dims", "indices", "kernel_seconds"}
 """Fields that hold (name, value) pairs where they hold tuples: objects in JSON."""
 
 
 def render_json(report: Report) -> str:
     """The report as one JSON object, indented."""
     return json.dumps(report_data(report), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render_data(value: object) -> str:
+    """Records, tuples and plain data as JSON, indented."""
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def report_data(report: Report) -> dict[str, Any]:
@@ -30,7 +35,9 @@ def report_data(report: Report) -> dict[str, Any]:
 def _plain(value: Any, field: str = "") -> Any:
     if dataclasses.is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name), f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, tuple):
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
         if field in _PAIRS and all(isinstance(x, tuple) for x in value):
             return {str(name): _plain(x) for name, x in value}
         return [_plain(x) for x in value]

@@ -52,11 +52,11 @@ def _candidates(r: Report, everything: bool) -> Iterator[str]:
     chosen = sum(c.chosen for c in r.candidates)
     shown = r.candidates if everything else r.candidates[: max(say.SHOWN_CANDIDATES, chosen)]
     yield from ("", "## Candidates", "")
-    yield from ("| chosen | predicted | compute | traffic | kernel |", "|---|--:|--:|--:|---|")
+    yield from ("| | chosen | predicted | compute | traffic | kernel |", "|--:|---|--:|--:|--:|---|")
     for c in shown:
         form = "<br>".join(_code(line) for line in c.mathematics)
         counts = f"{say.seconds(c.seconds)} | {say.amount(c.flops, 'flop')} | {say.amount(c.bytes, 'B')}"
-        yield f"| {'**yes**' if c.chosen else ''} | {counts} | {form} |"
+        yield f"| {c.number} | {'**yes**' if c.chosen else ''} | {counts} | {form} |"
     yield from _rest(len(r.candidates) - len(shown))
     yield from ("", f"Together the chosen ones take {say.seconds(r.predicted)} by the cost model.")
     if r.refusals:

@@ -56,7 +56,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A kernel that could be run: what it writes and reads, its predicted seconds and the counts behind them."""
+    """A kernel that could be run: what it writes and reads, its predicted seconds and the counts behind them.
+
+    `number`: its place in the list of all candidates, from 1 on; `why_not` takes it.
+    """
 
     window: int
     writes: tuple[str, ...]
@@ -66,6 +69,7 @@ class Candidate:
     bytes: float
     mathematics: tuple[str, ...]
     chosen: bool
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,7 @@ class Verified:
 
     @property
     def worst(self) -> float:
+        """The largest relative error of all outputs."""
         return max((e for _, e in self.errors), default=0.0)
 
 

@@ -92,13 +92,13 @@ class _Writer:
         self.head("Candidates")
         shown = self.cut(r.candidates, max(say.SHOWN_CANDIDATES, sum(c.chosen for c in r.candidates)))
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        table.add_column("", width=1)
+        table.add_column("", justify="right", no_wrap=True)
         for name in ("predicted", "compute", "traffic"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("kernel", overflow="fold")
         for c in shown:
             counts = (say.seconds(c.seconds), say.amount(c.flops, "flop"), say.amount(c.bytes, "B"))
-            cells = ("*" if c.chosen else "", *counts, "\n".join(c.mathematics))
+            cells = (f"{'*' if c.chosen else ''}{c.number}", *counts, "\n".join(c.mathematics))
             table.add_row(*(Text(x, overflow="fold") for x in cells), style="green" if c.chosen else "")
         self.console.print(table)
         self.rest(len(r.candidates) - len(shown), 0)

@@ -12,37 +12,31 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tang_egg import run_toolchain as toolchain
-from tang_egg.affine import Affine
 from tang_egg.codegen.candidates import schedules as candidate_schedules
 from tang_egg.codegen.dialects.c import C, prelude
-from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.kernel_check import check_kernel
+from tang_egg.codegen.legalize import identifier
 from tang_egg.codegen.lower import kernel_sources, lower
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.errors import BindError, TargetError
-from tang_egg.ir import Input, Read, Reduce, Scan, Tensor, children, sources
+from tang_egg.ir import Input, Tensor
 from tang_egg.program import KernelPlan, Program
+from tang_egg.progress import note
 from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_output, take_dims, take_inputs, take_outputs
+from tang_egg.run_layout import Built as Built
+from tang_egg.run_layout import Layout, layout_of
+from tang_egg.run_layout import in_place as in_place
 from tang_egg.schedule import Schedule
 from tang_egg.windows import replace_sources
 
 UNIT = 30_000
 """Characters of kernels that are worth a translation unit of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """One kernel of a compiled program: its plan, its schedule, its IR, and what its buffers hold."""
-
-    plan: KernelPlan
-    schedule: Schedule
-    kernel: Kernel
-    sources: tuple[Input | Tensor, ...]
 
 
 @dataclass(slots=True)
@@ -71,8 +65,10 @@ class CompiledProgram:
 
     program: Program
     kernels: tuple[Built, ...]
+    layout: Layout
     source: str
-    _library: Any
+    library: ctypes.CDLL
+    identity: toolchain.Identity
     _entry: Callable[..., None]
     _bindings: dict[tuple[int, ...], _Binding] = field(default_factory=dict)
     _calls: dict[object, _Binding] = field(default_factory=dict)
@@ -110,6 +106,14 @@ class CompiledProgram:
                 target.write_back(value)
         return made
 
+    def shipped(self) -> tuple[bytes, toolchain.Identity]:
+        """The file of the library, and what it was built by. Where it is gone from the cache, it is built again."""
+        try:
+            return Path(self.library._name).read_bytes(), self.identity
+        except OSError:
+            again = print_program(self.program, {b.plan.name: b.schedule for b in self.kernels})
+            return toolchain.built_bytes(*again.units), toolchain.identity()
+
     def _output(
         self, t: Tensor, binding: _Binding, given: Mapping[Input, Given],
         out: Mapping[str, np.ndarray[Any, Any]], late: list[tuple[Given, np.ndarray[Any, Any]]],
@@ -145,30 +149,16 @@ class CompiledProgram:
         return self._bindings[key]
 
     def _new_binding(self, values: dict[str, int]) -> _Binding:
-        shapes: dict[Input | Tensor, tuple[int, ...]] = {}
-        slots: dict[Input | Tensor, list[int]] = {}
-        numbers: list[int] = []
-        dims: list[int] = []
-        scratch = 0
-        for b in self.kernels:
-            for s in b.sources:
-                slots.setdefault(s, []).append(len(numbers))
-                numbers.append(0)
-            dims += [values[d] for d in b.kernel.dims]
-            scratch = max(scratch, sum((_evaluate(x.size, values) * 8 + 63) // 64 * 64 for x in b.kernel.scratch))
-        for s in (*slots, *self.program.graph.inputs, *self.program.graph.outputs):
-            shapes[s] = tuple(_evaluate(n, values) for n in s.shape)
-        table = (ctypes.c_void_p * max(1, len(numbers)))()
-        held: list[np.ndarray[Any, Any]] = []
-        ends = {*self.program.graph.inputs, *self.program.graph.outputs}
-        for s in slots:
-            if s not in ends:
-                held.append(aligned(shapes[s], np.dtype(NUMPY[s.dtype])))
+        layout, graph = self.layout, self.program.graph
+        slots = layout.places()
+        shapes = {s: tuple(n.evaluate(values) for n in s.shape) for s in (*slots, *graph.inputs, *graph.outputs)}
+        table = (ctypes.c_void_p * max(1, len(layout.slots)))()
+        held = [aligned(shapes[s], np.dtype(NUMPY[s.dtype])) for s in layout.temporaries]
         team = threads()
-        work = aligned((max(64, scratch) * team,), np.dtype("uint8"))
-        pack = (ctypes.c_int64 * max(1, len(dims)))(*dims)
+        work = aligned((layout.scratch_bytes(values) * team,), np.dtype("uint8"))
+        pack = (ctypes.c_int64 * max(1, len(layout.dims)))(*(values[d] for d in layout.dims))
         binding = _Binding(shapes, [*held, work], table, pack, work.ctypes.data, slots, team)
-        for s, array in zip((s for s in slots if s not in ends), held, strict=True):
+        for s, array in zip(layout.temporaries, held, strict=True):
             self._place(s, array, binding)
         return binding
 
@@ -192,10 +182,6 @@ def threads() -> int:
     return min(int(wish), available)
 
 
-def _evaluate(form: Affine, values: Mapping[str, int]) -> int:
-    return form.evaluate(values)
-
-
 def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """An uninitialised array whose memory starts at a multiple of 64 bytes."""
     size = prod(shape) * kind.itemsize
@@ -216,41 +202,6 @@ def empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
         ) from None
 
 
-def in_place(program: Program, t: Tensor) -> bool:
-    """Whether an output may be written over the donated input while the kernels run.
-
-    Later kernels must not read the input, and its own kernel only at the very element that is being written.
-    """
-    seen = False
-    for plan in program.kernels:
-        mine = t in plan.outputs
-        seen |= mine
-        if not seen:
-            continue
-        for u in plan.outputs:
-            if any(isinstance(s, Input) and s.name == t.into for s in sources(u.body)) and not (
-                u is t and _pointwise(t)
-            ):
-                return False
-    return seen
-
-
-def _pointwise(t: Tensor) -> bool:
-    own = tuple(i.name for i in t.axes)
-    stack, seen = [(t.body, False)], set()
-    while stack:
-        s, folded = stack.pop()
-        if (s, folded) in seen:
-            continue
-        seen.add((s, folded))
-        if isinstance(s, Read) and isinstance(s.source, Input) and s.source.name == t.into:
-            plain = [c.single() if isinstance(c, Affine) else None for c in s.coordinates]
-            if folded or tuple(i.name if i else "" for i in plain) != own:
-                return False
-        stack.extend((c, folded or isinstance(s, (Reduce, Scan))) for c in children(s))
-    return True
-
-
 def compile_program(
     program: Program, schedules: Mapping[str, Schedule] | None = None, target: str = "c"
 ) -> CompiledProgram:
@@ -260,14 +211,34 @@ def compile_program(
     """
     if target != "c":
         raise TargetError(f"programs do not run on '{target}' here", where="compile_program", mend="use target='c'")
-    built = build_kernels(program, schedules or {}, _build_kernel)
-    parts = program_parts(built)
-    library = toolchain.build(*_units(parts, threads()))
-    source = "".join(parts)
-    entry = library.tang_run
-    entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-    entry.restype = None
-    return CompiledProgram(program, built, source, library, entry)
+    printed = print_program(program, schedules or {})
+    return printed.run(toolchain.build(*printed.units), toolchain.identity())
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A program lowered and printed, not built yet. `units`: what is compiled side by side, together the source."""
+
+    program: Program
+    kernels: tuple[Built, ...]
+    layout: Layout
+    source: str
+    units: tuple[str, ...]
+
+    def run(self, library: ctypes.CDLL, identity: toolchain.Identity) -> CompiledProgram:
+        """The program that runs by a library built from these sources, by what `identity` says."""
+        entry = library.tang_run
+        entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+        entry.restype = None
+        return CompiledProgram(self.program, self.kernels, self.layout, self.source, library, identity, entry)
+
+
+def print_program(program: Program, schedules: Mapping[str, Schedule]) -> Printed:
+    """The C of a program; no compiler is needed. Raises CodegenError for a schedule that cannot be lowered."""
+    built = build_kernels(program, schedules, _build_kernel)
+    layout = layout_of(program, built)
+    parts = program_parts(layout)
+    return Printed(program, built, layout, "".join(parts), tuple(_units(parts, threads())))
 
 
 def build_kernels(
@@ -284,11 +255,13 @@ def build_kernels(
     made: dict[object, Built] = {}
     built: list[Built] = []
     for n, plan in enumerate(plans):
+        note("lower", n, len(plans))
         key = (_nameless(plan.outputs), schedules.get(plan.name))
         twin = made.get(key)
         if twin is None:
             twin = made[key] = build(n, plan, schedules.get(plan.name))
         built.append(Built(plan, twin.schedule, twin.kernel, kernel_sources(plan.outputs)))
+    note("lower", len(plans), len(plans))
     return tuple(built)
 
 
@@ -307,20 +280,17 @@ def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
     return Built(plan, chosen, kernel, kernel_sources(plan.outputs))
 
 
-def program_parts(kernels: tuple[Built, ...]) -> list[str]:
+def program_parts(layout: Layout) -> list[str]:
     """The C source of a program: the prelude, each of its kernels, and `tang_run` that calls them in order."""
     parts = [prelude()]
     calls: list[str] = []
-    buffers = dims = 0
     names: dict[int, str] = {}
-    for b in kernels:
-        if id(b.kernel) not in names:
-            parts.append(print_kernel(b.kernel, C))
-            names[id(b.kernel)] = parts[-1].partition("void ")[2].partition("(")[0]
-        name = names[id(b.kernel)]
-        calls.append(f"    {name}(buffers + {buffers}, dims + {dims}, scratch);")
-        buffers += len(b.sources)
-        dims += len(b.kernel.dims)
+    for s in layout.steps:
+        kernel = s.built.kernel
+        if id(kernel) not in names:
+            parts.append(print_kernel(kernel, C))
+            names[id(kernel)] = identifier(kernel.name, set())
+        calls.append(f"    {names[id(kernel)]}(buffers + {s.slot}, dims + {s.dim}, scratch);")
     known = [f"void {name}(void **buffers, const int64_t *dims, char *scratch);" for name in names.values()]
     head = "void tang_run(void **buffers, const int64_t *dims, char *scratch, int threads) {"
     # The wish is set for the calling thread alone, and taken back: other code in this process may use OpenMP too.

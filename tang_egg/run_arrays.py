@@ -100,6 +100,8 @@ def check_present(graph: Graph, arrays: Mapping[str, Any]) -> None:
 
 def take(i: Input, x: Any) -> Given:
     """The array given for an input. Raises InputError when it is none, or of another type."""
+    if isinstance(x, Given):  # bound before: checked and converted
+        return x
     origin = _as_numpy(i, x)
     owned = not isinstance(x, (list, tuple, bool, int, float, complex, np.generic))
     if i.dtype == "bf16" and origin.dtype.name == "bfloat16":
@@ -112,8 +114,8 @@ def take(i: Input, x: Any) -> Given:
             where="a call of a compiled program",
             mend=f"convert it{bits}" if bits else f"convert it: array.astype('{NUMPY[i.dtype]}')",
         )
-    if not array.flags.c_contiguous:
-        array = np.ascontiguousarray(array).reshape(array.shape)
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        array = np.array(array, order="C")  # kernels read elements one after another, each at a multiple of its size
     return Given(array, origin, owned)
 
 
@@ -263,7 +265,8 @@ def check_writeable(name: str, a: np.ndarray[Any, Any], where: str) -> None:
 
 def check_output(t: Tensor, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
     """Raises InputError unless an array can hold an output."""
-    if array.shape != shape or array.dtype != np.dtype(NUMPY[t.dtype]) or not array.flags.c_contiguous:
+    sits = array.flags.c_contiguous and array.flags.aligned
+    if array.shape != shape or array.dtype != np.dtype(NUMPY[t.dtype]) or not sits:
         raise InputError(
             f"the array given for output '{t.name}' does not fit",
             where=f"{array.dtype}{list(array.shape)} for {t.dtype}{list(shape)}",

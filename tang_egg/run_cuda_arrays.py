@@ -66,6 +66,8 @@ def place_inputs(graph: Graph, arrays: Mapping[str, Any], driver: Driver) -> dic
 
 def place(i: Input, x: Any, driver: Driver) -> Placed:
     """The array given for an input, on the device. Raises InputError when it is none, or of another type."""
+    if isinstance(x, Placed):  # bound before: checked and in device memory
+        return x
     if is_torch(x) and x.is_cuda:
         return _of_torch(i, x, driver)
     array = x if driver.owns(x) else _adopted(i, x, driver)

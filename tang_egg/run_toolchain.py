@@ -1,8 +1,8 @@
 """The C compiler: found, asked what it can do, run, and its results cached by content.
 
 Order: $TANG_CC, cc, gcc, clang, then the `ziglang` wheel. Flags of $TANG_CFLAGS come last.
-Built libraries live in the user's cache folder ($TANG_CACHE overrides it) under a hash of source, flags and compiler;
-entries are written to a temporary name and renamed under a lock.
+Built libraries live in the user's cache folder ($TANG_CACHE overrides it) under a hash of source, flags and compiler
+(see run_cache). One run of the compiler may take $TANG_CC_SECONDS seconds, 600 unless set.
 """
 
 from __future__ import annotations
@@ -11,21 +11,26 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from filelock import FileLock
-from platformdirs import user_cache_dir
-
 from tang_egg.errors import TargetError
+from tang_egg.progress import note
+from tang_egg.run_cache import cache_folder, drop, fetch, held
+from tang_egg.run_command import end, finish, limit, start
+
+__all__ = [
+    "Compiler", "Identity", "adopt", "build", "built_before", "built_bytes", "cache_folder", "compiler", "identity",
+    "machine",
+]  # fmt: skip
 
 FLAGS = (
     "-O3",
@@ -42,6 +47,11 @@ FLAGS = (
 SPINS = "5000"
 """Turns that a waiting thread of GCC's OpenMP makes before it sleeps: some microseconds."""
 
+LAYOUT = "with a sum"
+"""What entries of the cache look like: those of another layout have other names."""
+PROBE_SECONDS = 120.0
+"""Seconds that the compiler may take to say its version or to build a probe."""
+
 _MEND = "install gcc or clang, set TANG_CC, or `pip install ziglang`"
 
 
@@ -57,6 +67,28 @@ class Compiler:
     def threads(self) -> bool:
         """Whether parallel loops run on several threads."""
         return "-fopenmp" in self.flags
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a built library depends on beside its source: the compiler with its flags, and the machine it is for."""
+
+    compiler: str
+    version: str
+    flags: str
+    machine: str
+
+
+def machine() -> str:
+    """What tells whether a library runs here: the system, the architecture, and a hash of the processor's features."""
+    features = hashlib.sha256(_machine().encode()).hexdigest()[:16]
+    return f"{sys.platform} {platform.machine()} {8 * ctypes.sizeof(ctypes.c_void_p)} bit {features}"
+
+
+def identity() -> Identity:
+    """The compiler and the machine at hand. Raises TargetError when there is no compiler."""
+    tool = compiler()
+    return Identity(" ".join(tool.command), tool.version, " ".join(tool.flags), machine())
 
 
 def compiler() -> Compiler:
@@ -91,8 +123,8 @@ def _compiler(wish: str, more: tuple[str, ...]) -> Compiler:
         if shutil.which(command[0]) is None:
             continue
         said = _said([*command, "--version"])
-        if said is not None and said.returncode == 0:
-            version = said.stdout.splitlines()[0] if said.stdout else command[0]
+        if said is not None and said[0] == 0:
+            version = said[1].splitlines()[0] if said[1] else command[0]
             flags = tuple(f for f in FLAGS if f != "-march=native" or _accepts(tuple(command), "-march=native"))
             if _accepts(tuple(command), "-fopenmp"):
                 flags += ("-fopenmp",)
@@ -101,12 +133,14 @@ def _compiler(wish: str, more: tuple[str, ...]) -> Compiler:
     raise TargetError("no C compiler was found", where=f"looked for {names}", mend=_MEND)
 
 
-def _said(command: list[str]) -> subprocess.CompletedProcess[str] | None:
-    """What a command gave, or None where it cannot be started."""
+def _said(command: Sequence[str]) -> tuple[int, str] | None:
+    """The status with which a command ended and what it wrote, or None where it cannot be started."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        process = start(command)
     except OSError:
         return None
+    text, _ = finish(process, min(limit(), PROBE_SECONDS))
+    return process.returncode, text
 
 
 _PROBE = """
@@ -132,10 +166,8 @@ def _accepts(command: tuple[str, ...], flag: str) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
         source.write_text(_PROBE)
-        done = subprocess.run(
-            [*command, "-shared", "-fPIC", flag, str(source), "-o", str(library)], capture_output=True, check=False
-        )
-        if done.returncode != 0:
+        said = _said([*command, "-shared", "-fPIC", flag, str(source), "-o", str(library)])
+        if said is None or said[0] != 0:
             return False
         try:
             return int(ctypes.CDLL(str(library)).probe(1)) >= 1
@@ -148,83 +180,114 @@ def build(*sources: str) -> ctypes.CDLL:
 
     Several sources are compiled side by side.
     """
+    return _built(sources)[0]
+
+
+def built_bytes(*sources: str) -> bytes:
+    """The file of that library. Raises TargetError as build does."""
+    return _built(sources)[1].read_bytes()
+
+
+def built_before(*sources: str) -> bool:
+    """Whether the cache has the library of some sources. Raises TargetError when there is no compiler."""
+    return held(_key(sources))
+
+
+def _key(sources: Sequence[str]) -> str:
+    """The name of a library in the cache."""
     tool = compiler()
-    key = hashlib.sha256(
-        "\0".join((*sources, *tool.command, tool.version, *tool.flags, _machine())).encode()
-    ).hexdigest()
-    folder = cache_folder()
-    entry = folder / f"{key[:32]}.so"
-    with FileLock(str(folder / f"{key[:32]}.lock")):
-        if entry.exists():
-            try:
-                return ctypes.CDLL(str(entry))
-            except OSError as error:
-                warnings.warn(f"the cached kernel {entry} is damaged and was dropped: {error}", stacklevel=2)
-                entry.unlink()
-        _compile(tool, sources, entry)
-        try:
-            return ctypes.CDLL(str(entry))
-        except OSError as error:
-            entry.unlink(missing_ok=True)
-            raise TargetError(
-                "what the C compiler made is no library of this machine",
-                where=f"{' '.join(tool.command)}: {error}",
-                mend=_MEND,
-            ) from None
+    text = "\0".join((LAYOUT, *sources, *tool.command, tool.version, *tool.flags, _machine()))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _built(sources: Sequence[str]) -> tuple[ctypes.CDLL, Path]:
+    """A library and its file in the cache."""
+    tool = compiler()
+    entry = fetch(_key(sources), lambda made, folder: _compile(tool, sources, made, folder))
+    try:
+        return ctypes.CDLL(str(entry)), entry
+    except OSError as error:
+        drop(entry)
+        raise TargetError(
+            "what the C compiler made is no library of this machine",
+            where=f"{' '.join(tool.command)}: {error}",
+            mend=_MEND,
+        ) from None
+
+
+def adopt(library: bytes) -> ctypes.CDLL:
+    """A library that was built elsewhere, put into the cache under a hash of its bytes. Its code runs from here on.
+
+    Raises TargetError when it cannot be loaded here.
+    """
+    key = f"adopted-{hashlib.sha256(LAYOUT.encode() + library).hexdigest()[:32]}"
+
+    def write(made: Path, _: Path) -> None:
+        made.write_bytes(library)
+
+    entry = fetch(key, write)
+    try:
+        return ctypes.CDLL(str(entry))
+    except OSError as error:
+        drop(entry)
+        raise TargetError(
+            f"the library cannot be loaded here: {error}", where=str(entry), mend="build it anew: rebuild='always'"
+        ) from None
 
 
 def _machine() -> str:
-    """What -march=native depends on: the processor's flags."""
+    """What -march=native depends on: the features of the processors."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        import platform
-
         return platform.processor()
-    return "".join(line for line in lines if line.startswith(("flags", "Features")))[:4096]
+    return "".join(dict.fromkeys(line for line in lines if line.startswith(("flags", "Features"))))
 
 
-def _compile(tool: Compiler, sources: Sequence[str], entry: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=entry.parent) as folder:
-        library = Path(folder, "kernels.so")
-        running: list[tuple[list[str], subprocess.Popen[str]]] = []
-        objects: list[str] = []
-        for n, source in enumerate(sources):
-            text = Path(folder, f"kernels{n}.c")
-            text.write_text(source)
-            if len(sources) == 1:
-                running.append(_start([*tool.command, *tool.flags, str(text), "-o", str(library), "-lm"]))
-            else:
-                objects.append(str(text.with_suffix(".o")))
-                running.append(_start([*tool.command, *tool.flags, "-c", str(text), "-o", objects[-1]]))
-        said = [_finish(*r) for r in running]
-        if objects and not any(said):
-            said.append(_finish(*_start([*tool.command, *tool.flags, *objects, "-o", str(library), "-lm"])))
-        if any(said):
-            raise TargetError(
-                "a generated kernel does not compile",
-                where=next(text for text in said if text),
-                mend=f"report the source; or {_MEND}",
-            )
-        if not library.exists():
-            raise TargetError(
-                "the C compiler reported success but wrote no library", where=" ".join(tool.command), mend=_MEND
-            )
-        os.replace(library, entry)
+def _compile(tool: Compiler, sources: Sequence[str], library: Path, folder: Path) -> None:
+    """Writes the library of some sources; what is needed on the way lies in `folder`."""
+    commands: list[list[str]] = []
+    objects: list[str] = []
+    for n, source in enumerate(sources):
+        text = folder / f"kernels{n}.c"
+        text.write_text(source)
+        if len(sources) == 1:
+            commands.append([*tool.command, *tool.flags, str(text), "-o", str(library), "-lm"])
+        else:
+            objects.append(str(text.with_suffix(".o")))
+            commands.append([*tool.command, *tool.flags, "-c", str(text), "-o", objects[-1]])
+    said = _run(commands)
+    if objects and not any(said):
+        said += _run([[*tool.command, *tool.flags, *objects, "-o", str(library), "-lm"]])
+    if any(said):
+        raise TargetError(
+            "a generated kernel does not compile",
+            where=next(text for text in said if text),
+            mend=f"report the source; or {_MEND}",
+        )
+    if not library.exists():
+        raise TargetError(
+            "the C compiler reported success but wrote no library", where=" ".join(tool.command), mend=_MEND
+        )
 
 
-def _start(command: list[str]) -> tuple[list[str], subprocess.Popen[str]]:
-    return command, subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace"
-    )
-
-
-def _finish(command: list[str], process: subprocess.Popen[str]) -> str:
-    """What the compiler said when it failed, else nothing."""
-    _, errors = process.communicate()
-    if process.returncode == 0:
-        return ""
-    return f"{command[0]}: {_first_errors(errors) or f'ended with status {process.returncode}'}"
+def _run(commands: Sequence[Sequence[str]]) -> list[str]:
+    """What each command said when it failed, else nothing. They run side by side; none outlives this call."""
+    running: list[subprocess.Popen[str]] = []
+    said: list[str] = []
+    try:
+        running += [start(c) for c in commands]
+        for n, (command, process) in enumerate(zip(commands, running, strict=True)):
+            note("compile", n, len(commands))
+            _, errors = finish(process)
+            failed = f"{command[0]}: {_first_errors(errors) or f'ended with status {process.returncode}'}"
+            said.append(failed if process.returncode else "")
+        note("compile", len(commands), len(commands))
+    finally:
+        for process in running:
+            if process.returncode is None:
+                end(process)
+    return said
 
 
 def _first_errors(text: str) -> str:
@@ -232,20 +295,3 @@ def _first_errors(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     named = [line for line in lines if "error:" in line or "undefined reference" in line]
     return " | ".join((named or lines)[:6])
-
-
-def cache_folder() -> Path:
-    """The folder of compiled kernels; a temporary one, with a warning, where it cannot be written."""
-    folder = Path(os.environ.get("TANG_CACHE") or user_cache_dir("tang_egg")) / "kernels"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as error:
-        return _fallback(str(folder), str(error))
-
-
-@lru_cache(maxsize=8)
-def _fallback(folder: str, error: str) -> Path:
-    warnings.warn(f"the cache folder {folder} cannot be written ({error}); using a temporary one", stacklevel=3)
-    return Path(tempfile.mkdtemp(prefix="tang_egg-"))

@@ -62,6 +62,7 @@ class Saturation:
 
     @property
     def classes(self) -> int:
+        """The number of e-classes."""
         return len(self.snapshot.classes)
 
 
@@ -208,6 +209,8 @@ def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None
             count = apply_op("cast:real", Position(affine(i.size)))
             encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(count)})')
             continue
+        if size == 1:
+            continue  # its reciprocal is 1, a factor of everything: x would equal x · (1 / 1) without end
         if float(size) in values:
             encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(Const(float(size)))})')
         if size and 1.0 / size in values:

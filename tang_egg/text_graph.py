@@ -20,6 +20,9 @@ from tang_egg.ir import (
     StateRef,
     Tensor,
     Test,
+    bottom_up,
+    children,
+    free,
     sources,
     tensors_of,
     type_of,
@@ -78,7 +81,9 @@ class _GraphPrinter(Printer):
         kind = "f32" if (inferred := type_of(t.body)) == "real" else inferred
         dtype = f"{t.dtype}(into={words.quoted(t.into)})" if t.into else t.dtype
         note = f": {dtype}" if dtype != kind else ""
-        self.lines += [*self.take_lets(), f"{self.source(t)}[{axes}]{note} = {body.text}"]
+        loose = sorted(_mentioned(t.body) - frozenset(t.axes), key=lambda i: (i.name, repr(i.size)))
+        sizes = [f"{self.index(i)} = index({self.form(i.size)})" for i in loose]
+        self.lines += [*self.take_lets(), *sizes, f"{self.source(t)}[{axes}]{note} = {body.text}"]
 
     def monoid(self, m: Monoid, type: str) -> str:
         return words.fold_word(m, type) or self._define(m)
@@ -120,6 +125,25 @@ class _GraphPrinter(Printer):
             shown = [f"{n}={self.expression(getattr(f, n)).text}" for n in ("statistic", "rebase", "empty")]
             fields.append(f"follow=follow({', '.join([*shown, f'base={self.monoid(f.base, c.type)}'])})")
         self.lines += [*self.take_lets(), f"{word}{member(c.name)}{axes} = component({', '.join(fields)})"]
+
+
+@bottom_up(children)
+def _mentioned(s: Scalar) -> frozenset[Index]:
+    """The free indices of an expression, and those that are free in lifts that its value does not depend on."""
+    if not isinstance(s, (Reduce, Scan)):
+        found = free(s)
+        for c in children(s):
+            found |= _mentioned(c)
+        return found
+    found = free(s)
+    for k, lift in enumerate(s.body):
+        own = frozenset() if k == s.part else frozenset(s.monoid.components[k].axes)
+        found |= _mentioned(lift) - own
+    if isinstance(s, Scan):
+        return found
+    for d in s.where.data:
+        found |= _mentioned(d)
+    return found - frozenset(s.indices)
 
 
 def _dims(inputs: Iterable[Input], tensors: Iterable[Tensor]) -> list[Dim]:

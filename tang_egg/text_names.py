@@ -10,12 +10,15 @@ The grammar (Python syntax, read with `ast`, one statement a line; `...` repeats
     m.a[r:4] = component(real, identity=0.0, combine=left.a[r] + right.a[r],
                          follow=follow(statistic=self.b, rebase=..., empty=..., base=sum))
     x = Q[i, d] * 2.0                               a let: stands for its expression, indices and all, where it is used
+    c = index(64)                                   the size of an index that the next tensor mentions but does not have
     O[i, c:64]: f16(into="Q") = sum[j](P[i, j] * V[j, c], where=(j <= i, live[j]))
     output(O, ...)
 
 A size after an index (`c:64`) is needed where the index does not stand alone on an axis of that size. A component of a
 fold is `fold.name`, of a scan `sum.scan[t](x[t], chunk=64)`. `j <= i` is a condition on indices; `value(...)` keeps
 what is inside from being read as one, or as an affine coordinate; `position(2*i + 1)` is the i64 value of a form.
+A tensor that takes one component of a fold does not have the indices that stand in the lifts of others alone: `index`
+gives their sizes.
 """
 
 from __future__ import annotations

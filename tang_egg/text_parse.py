@@ -8,11 +8,12 @@ from typing import Any
 
 from tang_egg import ops
 from tang_egg import text_names as words
-from tang_egg.affine import Dim
+from tang_egg.affine import Dim, Index
 from tang_egg.check import check_graph
 from tang_egg.errors import GraphError, TextError
 from tang_egg.ir import Graph, Input, Source, Span, Tensor, type_of
 from tang_egg.monoid import Component, Follow, Monoid, affine_matrix, top_k
+from tang_egg.sizes import placeholder
 from tang_egg.text_forms import Binder, Sized
 from tang_egg.text_scalar import ScalarReader
 
@@ -82,6 +83,7 @@ class _MonoidText:
         self.lines: list[tuple[str, list[ast.expr], ast.Call]] = []
         self.lets: list[ast.Name] = []
         self.made: Monoid | None = None
+        self.being_made = False
 
 
 class _GraphReader(ScalarReader):
@@ -94,6 +96,7 @@ class _GraphReader(ScalarReader):
         self.outputs: tuple[Tensor, ...] | None = None
         self.monoids: dict[str, _MonoidText | Monoid] = {}
         self.last_monoid: _MonoidText | None = None
+        self.loose: dict[str, Index] = {}
         self.of_states: set[str] = {"left", "right", "self"}
 
     def read(self, tree: ast.Module) -> Graph:
@@ -146,6 +149,11 @@ class _GraphReader(ScalarReader):
         if made == "named":
             assert isinstance(value, ast.Call)
             (self.real_names[word],) = self._strings(value, 1)
+            return
+        if made == "index":
+            assert isinstance(value, ast.Call)
+            self.keywords(value, {}, 1)
+            self.loose[self.index(target).name] = Index(self.real_name(word), self.size(value.args[0]))
             return
         self.claim(target, word)
         read: dict[str, Callable[[str, ast.Call], None]] = {
@@ -228,6 +236,9 @@ class _GraphReader(ScalarReader):
         if isinstance(found, Monoid):
             return found
         if found.made is None:
+            if found.being_made:
+                self.fail(at, f"'{at.id}' is defined by itself", "combine primitives, or a monoid that stands before")
+            found.being_made = True
             found.made = self._understand(at, found)
         return found.made
 
@@ -280,7 +291,8 @@ class _GraphReader(ScalarReader):
             self.fail(owner, f"an axis of '{word}' occurs twice", "use a different index for each axis")
         body = self.scalar(value)
         sized = [self.sized_binder(b, (body,)) for b in binders]
-        body = self.settle((body,), sized)[0]
+        body = self.settle((body,), [*sized, *((placeholder(w), i) for w, i in self.loose.items())])[0]
+        self.loose.clear()
         self.check_settled(value, body)
         dtype, into = self._dtype(note, type_of(body))
         if ops.scalar_type(dtype) != type_of(body):

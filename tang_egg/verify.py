@@ -22,6 +22,7 @@ from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Input, Source, Tensor, sources, tensors_of
 from tang_egg.ops import FLOATS
 from tang_egg.program import KernelPlan, Program
+from tang_egg.progress import note
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.run_arrays import NUMPY
 from tang_egg.run_cuda import CudaProgram, compile_cuda
@@ -61,6 +62,7 @@ class Verification:
 
     @property
     def worst(self) -> float:
+        """The largest relative error of all outputs."""
         return max(self.errors.values(), default=0.0)
 
     def note(self, name: str, error: float) -> None:
@@ -76,10 +78,13 @@ def verify(
     Raises VerificationError naming the output, the first wrong kernel and the size of the error.
     """
     found = Verification()
-    for dims in dim_choices(graph):
+    choices = dim_choices(graph)
+    for dims in choices:
         check = _check_whole if work(graph.outputs, dims) <= FULL else _check_samples
         for edge in (False, True):
+            note("verify", found.runs, 2 * len(choices))
             check(_Run(graph, program, runner, schedules, dims), edge, found)
+    note("verify", found.runs, 2 * len(choices))
     return found
 
 

@@ -44,7 +44,7 @@ def _fit(d: Dim, wanted: int) -> int:
 def sample_inputs(graph: Graph, dims: Mapping[str, int], *, edge: bool, seed: int = 0) -> dict[str, Array]:
     """Arrays for every input; integers used as coordinates stay inside what they index."""
     rng = np.random.default_rng(seed + edge)
-    ranges = _coordinate_ranges(graph, dims)
+    ranges = coordinate_ranges(graph, dims)
     return {
         i.name: _sample(i, tuple(s.evaluate(dims) for s in i.shape), ranges.get(i), rng, edge) for i in graph.inputs
     }
@@ -78,7 +78,7 @@ def _on_bf16_grid(a: Any) -> Any:
     return (np.ascontiguousarray(a).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
-def _coordinate_ranges(graph: Graph, dims: Mapping[str, int]) -> dict[Input, int]:
+def coordinate_ranges(graph: Graph, dims: Mapping[str, int]) -> dict[Input, int]:
     """For integer inputs inside gathered coordinates: the smallest extent that they index."""
     found: dict[Input, int] = {}
     for t in tensors_of(graph.outputs):

@@ -4,14 +4,17 @@ A tensor may be a cut when every path from the inputs to the outputs leads throu
 tensors read it and the window so far is large enough to be worth one (the residual stream between layers); or, in a
 window that is larger still, where only contractions read what a contraction and pointwise operations made, since that
 is written to memory anyway. What a contraction made is no cut while only folds over it and pointwise operations read
-it (statistics of scores or logits, activations): one pass may do for both. Tensors without folds that depend on inputs
-only (masks, tables of positions) belong to every window that reads them. A window is rebuilt under canonical names, so
-that identical layers become one and the same object and their saturation is shared.
+it (statistics of scores or logits, activations): one pass may do for both. A piece that is still huge, because some
+tensor is read far on (a skip over several layers), is cut as if that read were not there; such a window has two roots.
+
+Tensors without folds that depend on inputs only (masks, tables of positions) belong to every window that reads them. A
+window is rebuilt under canonical names, so that identical layers become one and the same object and their saturation is
+shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -35,6 +38,9 @@ from tang_egg.unify import unify
 
 MINIMUM, LARGE = 60, 150
 """Scalar nodes that a window has at least before it may be cut: where its tensor branches, and between contractions."""
+
+HUGE, TRIED = 300, 6
+"""Scalar nodes from which on a window is also cut where one more tensor passes by, and how many of those are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +67,74 @@ def cut(graph: Graph, minimum: int = MINIMUM) -> tuple[Window, ...]:
     light = _light(tensors)
     heavy = [t for t in tensors if t not in light]
     flow = _flow(heavy, light, graph.outputs)
-    pieces: list[list[Tensor]] = []
-    taken: set[Tensor] = set()
-    for t in _carriers(flow):
-        behind = {t, *nx.ancestors(flow, t)} - taken - {_START}
-        size = sum(1 for u in behind for _ in walk(u.body))
-        fits = (size >= minimum and _branches(flow, t)) or (size >= LARGE and _between(flow, t))
-        if fits and len(taken) + len(behind) < len(heavy):
-            pieces.append([u for u in heavy if u in behind])
-            taken |= behind
+    pieces = [q for p in _pieces(heavy, flow, flow, minimum, LARGE) for q in _smaller(p, flow, minimum)]
     # outputs that are light themselves go with the last piece
-    pieces.append([t for t in heavy if t not in taken] + [t for t in graph.outputs if t in light])
+    pieces[-1] += [t for t in graph.outputs if t in light]
     return tuple(_window(graph, piece, tensors, light) for piece in pieces)
+
+
+def _size(tensors: Iterable[Tensor]) -> int:
+    """The number of scalar nodes."""
+    return sum(1 for u in tensors for _ in walk(u.body))
+
+
+def _pieces(
+    tensors: Sequence[Tensor], flow: nx.DiGraph, thinned: nx.DiGraph, minimum: int, large: int
+) -> list[list[Tensor]]:
+    """Some tensors, cut at carriers of `thinned`: their flow, perhaps without some of its edges."""
+    pieces: list[list[Tensor]] = []
+    left = set(tensors)
+    for t in _carriers(thinned):
+        behind = {t, *nx.ancestors(flow, t)} & left
+        size = _size(behind)
+        fits = (size >= minimum and _branches(thinned, t)) or (size >= large and _between(thinned, t))
+        if fits and len(behind) < len(left):
+            pieces.append([u for u in tensors if u in behind])
+            left -= behind
+    pieces.append([t for t in tensors if t in left])
+    return pieces
+
+
+def _smaller(piece: list[Tensor], flow: nx.DiGraph, minimum: int) -> list[list[Tensor]]:
+    """A piece that is too large, cut where one tensor besides the carrier is read further on; or as it is."""
+    if _size(piece) < HUGE:
+        return [piece]
+    sides = _sides(piece, flow)
+    if sides:
+        gone = {t for side in sides for t in side}
+        return [*sides, *_smaller([t for t in piece if t not in gone], flow, minimum)]
+    inside = set(piece)
+    inner = flow.subgraph(inside).copy()
+    inner.add_edges_from((_START, t) for t in piece if not inner.in_degree(t))
+    inner.add_edges_from((t, _END) for t in piece if any(u not in inside for u in flow.successors(t)))
+    bypasses: list[tuple[int, Tensor, Tensor]] = []
+    for u, v in [(u, v) for u, v in inner.edges if inner.in_degree(v) > 1 and v != _END]:
+        inner.remove_edge(u, v)
+        bypasses.append((len(_carriers(inner)), u, v))
+        inner.add_edge(u, v)
+    best: list[list[Tensor]] = [piece]
+    for _, u, v in sorted(bypasses, key=lambda b: -b[0])[:TRIED]:
+        inner.remove_edge(u, v)
+        found = _pieces(piece, flow, inner, minimum, minimum)
+        inner.add_edge(u, v)
+        if max(map(_size, found)) < max(map(_size, best)):
+            best = found
+    return best if len(best) == 1 else [q for p in best for q in _smaller(p, flow, minimum)]
+
+
+def _sides(piece: list[Tensor], flow: nx.DiGraph) -> list[list[Tensor]]:
+    """What depends on one tensor from outside alone, for each of those but the one that most depends on."""
+    inside, origins, first = set(piece), dict[Tensor, frozenset[Tensor | str]](), dict[Tensor | str, None]()
+    for t in piece:
+        behind = frozenset[Tensor | str]()
+        for u in flow.predecessors(t):
+            if u not in inside:
+                first.setdefault(u)
+            behind |= origins[u] if u in inside else {u}
+        origins[t] = behind
+    alone = [[t for t in piece if origins[t] == {u}] for u in first]
+    most = max(alone, key=len, default=[])
+    return [group for group in alone if group and group is not most]
 
 
 _START, _END = "start", "end"
@@ -121,10 +183,11 @@ def _branches(flow: nx.DiGraph, t: Tensor) -> bool:
 
 def _made_by_contractions(flow: nx.DiGraph, t: Tensor) -> bool:
     """Whether the folds before `t`, through pointwise tensors, are all contractions."""
-    pending, seen = [t], {t}
+    pending: list[Tensor | str] = [t]
+    seen = set(pending)
     while pending:
         u = pending.pop()
-        if u == _START or (_folds(u) and not _contracts(u)):
+        if isinstance(u, str) or (_folds(u) and not _contracts(u)):
             return False
         if not _folds(u):
             before = [v for v in flow.predecessors(u) if v not in seen]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,15 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_refused(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-3])
+    assert "the offsets are no two bytes of the data" in message(file)
+    file.write_bytes(b"\x01\0\0")
     assert "no readable safetensors file" in message(file)
+
+
+def test_bools_other_than_0_and_1_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.safetensors", {"b": {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}}, b"\0\1\7")
+    text = message(path)
+    assert "a bool is stored as 7" in text and f"byte {path.stat().st_size - 1} of" in text
 
 
 def test_an_unknown_tensor_is_refused_with_the_names_there_are(file: Path) -> None:
@@ -102,8 +109,3 @@ def test_two_tensors_of_one_identifier_are_refused(tmp_path: Path) -> None:
     library.save_file({"a.b": np.zeros(1), "a_b": np.zeros(1)}, path)
     assert "both become 'a_b'" in message(path)
     assert set(safetensors.arrays(path, rename=str)) == {"a.b", "a_b"}
-
-
-def test_a_missing_library_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "safetensors", None)
-    assert "pip install 'tang_egg[models]'" in message(file)

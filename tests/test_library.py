@@ -240,6 +240,7 @@ def test_layers_of_a_transformer_number_their_intermediates() -> None:
     assert {"row_max", "row_max_2", "Y"} <= set(names)
 
 
+WINDOW = "give a window of at least one key, or a pair (before, after) of numbers from 0 or None"
 RANK = "check the order of the operands, or add axes by te.tensor"
 
 
@@ -263,13 +264,13 @@ RANK = "check the order of the operands, or add axes by te.tensor"
         (lambda x: te.gram(te.input("v", (4,))), "'v' has 1 axes where at least 2 are expected", RANK),
         (lambda x: te.merge_heads(x, x), "'x' has 2 axes where 3 are expected", RANK),
         (lambda x: te.embedding(te.input("v", (4,)), x), "'v' has 1 axes where 2 are expected", RANK),
-        (lambda x: te.attention(x, x, x, window=2.5), "a window of 2.5 keys", "give a window of at least one key"),  # type: ignore[arg-type]
+        (lambda x: te.attention(x, x, x, window=2.5), "a window of 2.5 keys", WINDOW),  # type: ignore[arg-type]
         (
             lambda x: te.matmul(x, te.input("v", (4,))),
             "'v' has fewer than two axes",
             "fold it by te.sum, or add an axis",
         ),
-        (lambda x: te.attention(x, x, x, window=0), "a window of 0 keys", "give a window of at least one key"),
+        (lambda x: te.attention(x, x, x, window=0), "a window of 0 keys", WINDOW),
         (
             lambda x: te.attention(x, x, x, key_mask=te.input("m", (2, 3), "bool")),
             "'m' has 2 axes, more than there are batch axes and one for keys",

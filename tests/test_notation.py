@@ -426,3 +426,11 @@ def test_affine_conditions_combine_like_values() -> None:
     a, b = np.indices((5, 5))
     expected = np.where((a <= b) & (b <= 3) | ~(a >= 1), 1.0, 0.0)
     np.testing.assert_array_equal(te.interpret(g, {"x": np.ones((5, 5), np.float32)})["y"], expected)
+
+
+def test_the_text_of_a_very_large_expression_is_cut_short() -> None:
+    i = te.index("i", 3)
+    x = te.input("X", (3,))[i]
+    for _ in range(1000):
+        x = x * x + 1.0
+    assert repr(x) == "<an expression of more than 400 nodes>"

@@ -9,10 +9,15 @@ from tang_egg import library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.examples import transformer
-from tang_egg.expression import maximum
+from tang_egg.expression import maximum, minimum, relu
 from tang_egg.interpret import interpret
-from tang_egg.ir import Graph, tensors_of
+from tang_egg.ir import Graph, Tensor, sources, tensors_of, walk
+from tang_egg.library_conv import conv
+from tang_egg.library_pool import global_avg_pool
+from tang_egg.notation import Array
 from tang_egg.pipeline import extract
+from tang_egg.saturate import saturate_window
+from tang_egg.unify import unify
 from tang_egg.verify import relative_error, sample_inputs
 from tang_egg.windows import canonical, cut
 
@@ -99,3 +104,44 @@ def test_a_fold_over_what_a_product_made_stays_with_the_product() -> None:
     windows = cut(graph("losses", L=library.logsumexp(logits)))
     assert len(windows) > 1
     assert any(t.name == "logits" for t in windows[-1].tensors)
+
+
+def test_an_index_of_one_point_makes_no_endless_product() -> None:
+    """The mean over one point is the element, so no factor 1 / 1 may be found in every product."""
+    x = te.input("X", (1, 4, 5, 7))
+    first = library.pointwise(relu, conv(x, te.input("w1", (4, 1, 3, 3)), padding=1, groups=4))
+    squeezed = conv(global_avg_pool(first), te.input("w2", (2, 4, 1, 1)), te.input("b2", (2,)))
+    gate = conv(library.pointwise(relu, squeezed), te.input("w3", (4, 2, 1, 1)), te.input("b3", (4,)))
+    gate = library.pointwise(lambda a: minimum(maximum(a * 0.2 + 0.5, 0.0), 1.0), gate)
+    y = conv(library.pointwise(lambda a, b: a * b, first, gate), te.input("w4", (3, 4, 1, 1)), te.input("b4", (3,)))
+    (window,) = cut(graph("excite", Z=conv(y, te.input("w5", (6, 3, 1, 1)))), minimum=10**6)
+    shared = canonical(window)
+    found = saturate_window(unify(shared.tensors), shared.tensors, shared.roots)
+    assert found.complete, found.stopped
+    assert found.nodes < 1000
+
+
+def _layers(h: Array, name: str, count: int) -> Array:
+    """Blocks of two products around a gate, each added to what it reads."""
+    for n in range(count):
+        y = library.linear(h, te.input(f"{name}u{n}", (8, 8)))
+        y = library.pointwise(lambda a: maximum(a / 6 + 0.5, 0.0) * a, y, hint="gate")
+        h = library.add(h, library.linear(y, te.input(f"{name}d{n}", (8, 8))))
+    return h
+
+
+def test_a_huge_piece_is_cut_although_a_tensor_is_read_far_on() -> None:
+    """The output of the first layers is read at once and again after many others, so no tensor carries everything."""
+    start = library.linear(te.input("X", (4, 8)), te.input("first", (8, 8)))
+    end = _layers(start, "a", 40)
+    side = library.linear(start, te.input("side", (8, 8)))
+    windows = cut(graph("skip", Y=library.add(end, side)))
+    sizes = [sum(1 for t in w.tensors for _ in walk(t.body)) for w in windows]
+    assert len(windows) > 4
+    assert max(sizes) < 300
+    made: set[Tensor] = set()
+    for w in windows:
+        given = {s for t in w.tensors for s in sources(t.body) if isinstance(s, Tensor)} - set(w.tensors)
+        assert given <= made
+        made |= set(w.roots)
+    assert made >= set(graph("skip", Y=library.add(end, side)).outputs)

@@ -1,0 +1,123 @@
+"""What the kernels of a program need from whoever calls them: which arrays in which order, which sizes, how much room.
+
+One record for the runtime, which fills the table of pointers from NumPy arrays, and for the writer of C libraries,
+which fills it in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tang_egg.affine import Affine
+from tang_egg.codegen.kernel import Buffer, Kernel
+from tang_egg.ir import Input, Read, Reduce, Scan, Source, Tensor, children, sources
+from tang_egg.ops import BYTES
+from tang_egg.program import KernelPlan, Program
+from tang_egg.schedule import Schedule
+
+LINE = 64
+"""Bytes to which temporaries and scratch are aligned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One kernel of a compiled program: its plan, its schedule, its IR, and what its buffers hold."""
+
+    plan: KernelPlan
+    schedule: Schedule
+    kernel: Kernel
+    sources: tuple[Input | Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call of a kernel: it gets the tables of pointers and of dims from `slot` and `dim` on."""
+
+    built: Built
+    slot: int
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The calls of a program in order, and the tables that they read.
+
+    `slots`: the array behind each entry of the table of pointers. `dims`: the symbolic dim behind each entry of the
+    table of sizes. `temporaries`: arrays that only kernels see, in order of their first use.
+    """
+
+    steps: tuple[Step, ...]
+    slots: tuple[Source, ...]
+    dims: tuple[str, ...]
+    temporaries: tuple[Source, ...]
+
+    def places(self) -> dict[Source, list[int]]:
+        """The entries of the table of pointers that hold each array."""
+        found: dict[Source, list[int]] = {}
+        for n, s in enumerate(self.slots):
+            found.setdefault(s, []).append(n)
+        return found
+
+    def scratch(self) -> tuple[tuple[Buffer, ...], ...]:
+        """The scratch arrays of each distinct kernel that has some. Kernels run one after another, in the same room."""
+        return tuple(dict.fromkeys(s.built.kernel.scratch for s in self.steps if s.built.kernel.scratch))
+
+    def scratch_bytes(self, values: Mapping[str, int]) -> int:
+        """Bytes of scratch for one thread, at least one line, at some sizes of the symbolic dims."""
+        needs = (sum(padded(b.size.evaluate(values) * BYTES[b.type]) for b in part) for part in self.scratch())
+        return max(LINE, *needs, 0)
+
+
+def padded(size: int) -> int:
+    """The next multiple of a line."""
+    return -(-size // LINE) * LINE
+
+
+def layout_of(program: Program, kernels: tuple[Built, ...]) -> Layout:
+    """The layout of a program whose kernels were lowered."""
+    steps: list[Step] = []
+    slots: list[Source] = []
+    dims: list[str] = []
+    for b in kernels:
+        steps.append(Step(b, len(slots), len(dims)))
+        slots += b.sources
+        dims += b.kernel.dims
+    ends: set[Source] = {*program.graph.inputs, *program.graph.outputs}
+    temporaries = tuple(s for s in dict.fromkeys(slots) if s not in ends)
+    return Layout(tuple(steps), tuple(slots), tuple(dims), temporaries)
+
+
+def in_place(program: Program, t: Tensor) -> bool:
+    """Whether an output may be written over the donated input while the kernels run.
+
+    Later kernels must not read the input, and its own kernel only at the very element that is being written.
+    """
+    seen = False
+    for plan in program.kernels:
+        mine = t in plan.outputs
+        seen |= mine
+        if not seen:
+            continue
+        for u in plan.outputs:
+            if any(isinstance(s, Input) and s.name == t.into for s in sources(u.body)) and not (
+                u is t and _pointwise(t)
+            ):
+                return False
+    return seen
+
+
+def _pointwise(t: Tensor) -> bool:
+    own = tuple(i.name for i in t.axes)
+    stack, seen = [(t.body, False)], set()
+    while stack:
+        s, folded = stack.pop()
+        if (s, folded) in seen:
+            continue
+        seen.add((s, folded))
+        if isinstance(s, Read) and isinstance(s.source, Input) and s.source.name == t.into:
+            plain = [c.single() if isinstance(c, Affine) else None for c in s.coordinates]
+            if folded or tuple(i.name if i else "" for i in plain) != own:
+                return False
+        stack.extend((c, folded or isinstance(s, (Reduce, Scan))) for c in children(s))
+    return True
