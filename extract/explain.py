@@ -170,7 +170,7 @@ class Explainer:
     def otherwise(self, k: Candidate) -> Choice | None:
         """The cheapest choice without one candidate."""
         left = [x for x in self.selection.candidates if x.estimate is not k.estimate]
-        return self.choose(f"without the kernel for {', '.join(map(self.words.name, k.writes))}", left)
+        return self.choose(f"without this kernel for {', '.join(map(self.words.name, k.writes))}", left)
 
     def others(self, c: ClassId, most: int = 3) -> tuple[Choice, ...]:
         """The cheapest choices in which another candidate than the chosen one writes a class."""

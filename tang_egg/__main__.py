@@ -1,4 +1,4 @@
-"""`python -m tang_egg saturate GRAPH` and `python -m tang_egg doctor`: the same as tang-saturate and tang-doctor."""
+"""`python -m tang_egg saturate GRAPH`, `… compile MODEL -o DIR` and `… doctor`: what tang-saturate and so on run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 USAGE = """usage: python -m tang_egg COMMAND ...
 
   saturate GRAPH   derive, compile, run and verify a graph   (also: tang-saturate)
+  compile MODEL    write a C library that needs no Python    (also: tang-compile)
   doctor           which targets work here, and how to mend those that do not   (also: tang-doctor)
 
 python -m tang_egg COMMAND --help tells more."""
@@ -24,12 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from tang_egg.cli import saturate_main
 
         return saturate_main(rest)
+    if command == "compile":
+        from tang_egg.cli_compile import main as compile_main
+
+        return compile_main(rest)
     if command == "doctor":
         from tang_egg.doctor import main as doctor_main
 
         return doctor_main(rest)
     print(
-        f"there is no command '{command}'\n  where: python -m tang_egg\n  mend:  use saturate or doctor",
+        f"there is no command '{command}'\n  where: python -m tang_egg\n  mend:  use saturate, compile or doctor",
         file=sys.stderr,
     )
     return 2

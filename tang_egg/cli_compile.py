@@ -218,7 +218,8 @@ def _dims_of(graph: Graph, arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[s
 
 
 def _told(model: Model, name: str, folder: Path) -> list[str]:
-    files = sorted(p.name for p in folder.iterdir() if p.name.startswith(name) or p.suffix in (".c", ".json", ".md"))
+    ours = {f"{name}.h", f"{name}.weights", *_sources(name), "README.md", "manifest.json"}
+    files = sorted(p.name for p in folder.iterdir() if p.name in ours)
     held = sum(np.asarray(a).nbytes for a in model.weights.values())
     weights = f", {count(len(model.weights), 'weight')} of {held} bytes" if model.weights else ""
     given = ", ".join(i.name for i in model.graph.inputs if i.name not in model.weights) or "none"

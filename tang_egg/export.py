@@ -76,7 +76,9 @@ def library_files(
     embedded = embed and bool(face.weights)
     dims = example_dims(graph)
     numbers = {f.source.name: n for n, f in enumerate(face.inputs)}
-    results = compiled.run(**pattern_inputs(graph, numbers, dims), dims=dims)
+    pattern = pattern_inputs(graph, numbers, dims)
+    # By position: an input may have the name of a parameter of `run`.
+    results = compiled.run(*(pattern[i.name] for i in graph.inputs if i.name not in compiled.bound), dims=dims)
     recorded = {t.name: expected(np.asarray(results[t.name]), t.dtype) for t in graph.outputs}
     laws = tuple(dict.fromkeys(s.law for s in compiled.derivation))
     texts = {

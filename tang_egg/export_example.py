@@ -104,10 +104,12 @@ def example_text(
     for _, member in face.dims:
         lines += [f"    if (argc > first) same = 0, dims.{member} = strtoll(argv[first++], NULL, 10);"]
     lines += ["    (void)argc, (void)argv, (void)first;", *_setup(face, embedded)]
-    for f in face.inputs:
+    if face.inputs:  # no variable has the name of an input, which may be that of anything here
+        lines += [f"    void *given[{len(face.inputs)}];"]
+    for n, f in enumerate(face.inputs):
         m, call = f.member, f"{numbers[f.source.name]}, {limits[f.source.name]}, {int(_is_sorted(f))}"
-        lines += [f"    {f.type} *{m} = array(counts.{m}, sizeof(*{m}));"]
-        lines += [f'    fill({m}, "{f.source.dtype}", counts.{m}, {call});', f"    inputs.{m} = {m};"]
+        lines += [f"    given[{n}] = array(counts.{m}, sizeof(*inputs.{m}));"]
+        lines += [f'    fill(given[{n}], "{f.source.dtype}", counts.{m}, {call});', f"    inputs.{m} = given[{n}];"]
     for f in face.outputs:
         lines += [f"    outputs.{f.member} = array(counts.{f.member}, sizeof(*outputs.{f.member}));"]
     lines += [f"    check({face.name}_run(&inputs, &outputs, &dims, workspace, bytes));", "    int wrong = 0;"]
@@ -119,8 +121,7 @@ def example_text(
     for n, (f, where, count) in enumerate(places):
         call = f'"{f.member}", {where}, "{f.source.dtype}", counts.{count}, same ? &expected[{n}] : NULL'
         lines += [f"    wrong += compare({call});"]
-    for f in face.inputs:
-        lines += [f"    free({f.member});"]
+    lines += [f"    free(given[{n}]);" for n in range(len(face.inputs))]
     for f in face.outputs:
         lines += [f"    free(outputs.{f.member});"]
     if face.weights and not embedded:

@@ -23,9 +23,17 @@ TYPES = {
 _CPP = frozenset(
     "and_eq asm bitand bitor bool catch char16_t char32_t char8_t compl concept const_cast consteval constinit "
     "co_await co_return co_yield dynamic_cast false not_eq or_eq reinterpret_cast requires static_assert static_cast "
-    "thread_local true typeid wchar_t xor xor_eq weights".split()
+    "thread_local true typeid wchar_t xor xor_eq complex imaginary size_t weights".split()
 )
-"""Words of C++ that no C identifier of a header may be, and the member that every library with weights has."""
+"""Words of C++ and of its headers that no member may be, and the member that every library with weights has."""
+
+
+_TAKEN = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math omp setjmp signal stdalign stdarg "
+    "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype "
+    "all check clean example help install package test".split()
+)
+"""What no library is called: its header would hide one of C or of OpenMP, its source or a target of a build another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +113,14 @@ def interface(
 
 def check_name(name: str) -> None:
     """Raises ArtefactError unless a library of C can have this name."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name) or identifier(name.lower(), set()) != name.lower():
+    low = name.lower() if isinstance(name, str) else ""
+    if low in _TAKEN:
+        raise ArtefactError(
+            f"a C library cannot be called '{name}': a header of C, or a file or target of the library's own, is",
+            where="the name of the library",
+            mend=f"give another name: --name my_{low}",
+        )
+    if not low or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name) or identifier(low, set()) != low:
         raise ArtefactError(
             f"'{name}' cannot be the name of a C library",
             where="the name of the library",
@@ -116,7 +131,7 @@ def check_name(name: str) -> None:
 def library_name(text: str) -> str:
     """A name that a C library can have, as near to `text` as possible: `MiniLM-L6 v2` gives `minilm_l6_v2`."""
     plain = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:48] or "model"
-    if not plain[0].isalpha() or identifier(plain, set()) != plain:
+    if not plain[0].isalpha() or plain in _TAKEN or identifier(plain, set()) != plain:
         plain = f"model_{plain}"
     return plain
 

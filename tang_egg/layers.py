@@ -160,9 +160,9 @@ def merge_heads(x: Array, w: Array, hint: str = "merged") -> Array:
 
 def _head_width(w: Array, heads: int) -> int:
     columns = w.shape[1].value
-    if columns is None or heads < 1 or columns % heads:
+    if columns is None or not isinstance(heads, int) or heads < 1 or columns % heads:
         raise GraphError(
-            f"the {w.shape[1]} columns of '{w.name}' do not split into {heads} heads",
+            f"the {w.shape[1]} columns of '{w.name}' do not split into {heads!r} heads",
             where=str(e.here()),
             mend="give a fixed number of columns that the number of heads divides",
         )

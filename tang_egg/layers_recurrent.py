@@ -71,6 +71,7 @@ def gates_of(
 ) -> Gates:
     """The gates of one cell, its operands checked. Raises GraphError where they do not fit."""
     expect_rank(x, 2, 2)
+    expect_rank(w_ih, 2, 2)
     expect_size(f"the last axis of '{w_ih.name}'", w_ih.shape[-1], x.shape[1])
     expect_cell(x.shape[0], h, w_ih, w_hh, b_ih, b_hh, order, names)
     inputs = input_products(x, w_ih, b_ih)

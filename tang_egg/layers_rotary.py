@@ -10,7 +10,7 @@ from tang_egg import ops
 from tang_egg.affine import Index, affine
 from tang_egg.errors import GraphError
 from tang_egg.expression import here
-from tang_egg.library import axes_of, broadcast, expect_rank, expect_size, working_type
+from tang_egg.library import axes_of, broadcast, expect_array, expect_rank, expect_size, working_type
 from tang_egg.notation import Array
 
 
@@ -18,8 +18,9 @@ def rotary_tables(positions: Array, width: int, base: float = 10000.0) -> tuple[
     """cos and sin of positions[...] · base^(-2 p / width) for the pairs p: two arrays [..., width / 2]."""
     if not isinstance(width, int) or isinstance(width, bool) or width < 2 or width % 2:
         raise GraphError(f"a rotary width of {width!r}", where=str(here()), mend="give an even number from 2")
-    if not 0 < base < math.inf:
+    if not isinstance(base, (int, float)) or not 0 < base < math.inf:
         raise GraphError(f"a rotary base of {base!r}", where=str(here()), mend="give a finite number above 0")
+    expect_array(positions)
     if positions.dtype == "bool":
         raise GraphError(f"the positions '{positions.name}' are bool", where=str(here()), mend="give numbers")
     i, p = axes_of(positions), Index("pair", affine(width // 2))

@@ -77,6 +77,11 @@ def lstm(
 
     `weights`, `h0` and `c0` as in `rnn`; `peepholes`: three vectors for each layer and direction.
     """
+    for given in (weights, peepholes or ()):
+        if not isinstance(given, Sequence):
+            raise GraphError(
+                f"weights of type {type(given).__name__}", where=str(here()), mend="give a tuple of arrays to each cell"
+            )
     if peepholes is not None and len(peepholes) != len(weights):
         raise GraphError(
             f"peepholes for {len(peepholes)} of {len(weights)} cells", where=str(here()), mend="give three to each cell"

@@ -24,8 +24,19 @@ Mask: TypeAlias = "Array | Callable[..., Where] | None"
 _LETTERS = "ijklmnopq"
 
 
+def expect_array(x: object) -> None:
+    """Raises GraphError where an operand is no array of a graph."""
+    if not isinstance(x, Array):
+        raise GraphError(
+            f"an operand of type {type(x).__name__} is no array of a graph",
+            where=str(e.here()),
+            mend="declare it as one: te.input('x', shape), or te.tensor for a value",
+        )
+
+
 def axes_of(x: Array, start: int = 0) -> tuple[Index, ...]:
     """One sized index for each axis of `x`, named by its position (plus `start`)."""
+    expect_array(x)
     return tuple(Index(_letter(start + p), s) for p, s in enumerate(x.shape))
 
 
@@ -35,6 +46,7 @@ def _letter(p: int) -> str:
 
 def axis_of(x: Array, axis: int) -> int:
     """`axis` counted from 0. Raises GraphError where `x` has no such axis."""
+    expect_array(x)
     if not isinstance(axis, int) or isinstance(axis, bool) or not -x.rank <= axis < x.rank:
         known = f"its axes are {-x.rank} to {x.rank - 1}" if x.rank else "it is a scalar; give an array with an axis"
         raise GraphError(f"'{x.name}' has no axis {axis!r}", where=str(e.here()), mend=known)
@@ -43,6 +55,8 @@ def axis_of(x: Array, axis: int) -> int:
 
 def working_type(*arrays: Array) -> str:
     """The element type of intermediates: f64 where an operand has it, else f32."""
+    for a in arrays:
+        expect_array(a)
     return "f64" if any(a.dtype == "f64" for a in arrays) else "f32"
 
 
@@ -58,6 +72,7 @@ def expect_size(what: str, found: Affine, wanted: Affine) -> None:
 
 def expect_rank(x: Array, least: int, most: int | None = None) -> None:
     """Raises GraphError when an operand has fewer or more axes than a composition needs."""
+    expect_array(x)
     if x.rank < least or (most is not None and x.rank > most):
         wanted = f"{least}" if most == least else f"at least {least}"
         raise GraphError(
@@ -69,6 +84,7 @@ def expect_rank(x: Array, least: int, most: int | None = None) -> None:
 
 def expect_real(x: Array, what: str) -> None:
     """Raises GraphError where the elements of `x` are integers or bools."""
+    expect_array(x)
     if ops.scalar_type(x.dtype) != "real":
         raise GraphError(
             f"{what} of '{x.name}', whose elements are {x.dtype}",
@@ -79,6 +95,7 @@ def expect_real(x: Array, what: str) -> None:
 
 def broadcast(x: Array, axes: Sequence[Index]) -> Expression:
     """The element of `x` at the last of `axes`; an axis of extent one is read at 0, as NumPy broadcasts."""
+    expect_array(x)
     if x.rank > len(axes):
         raise GraphError(
             f"'{x.name}' has {x.rank} axes, more than the {len(axes)} it is spread over",
@@ -95,7 +112,9 @@ def broadcast(x: Array, axes: Sequence[Index]) -> Expression:
 
 def pointwise(f: Callable[..., Expression], *arrays: Array, hint: str = "t", name: str | None = None) -> Array:
     """`f` applied to the elements of arrays that broadcast against each other."""
-    rank = max(a.rank for a in arrays)
+    for a in arrays:
+        expect_array(a)
+    rank = max((a.rank for a in arrays), default=0)
     sizes = [affine(1)] * rank
     for a in arrays:
         for p, size in enumerate(a.shape, rank - a.rank):
@@ -121,6 +140,12 @@ def folded(x: Array, axis: int) -> tuple[tuple[Index, ...], Index, tuple[Index, 
 def _live(where: Mask, i: Sequence[Index]) -> Where:
     if where is None:
         return None
+    if not isinstance(where, Array) and not callable(where):
+        raise GraphError(
+            f"a mask of type {type(where).__name__}",
+            where=str(e.here()),
+            mend="give a bool array, or a function from the indices to conditions",
+        )
     return broadcast(where, i) if isinstance(where, Array) else where(*i)
 
 
@@ -174,6 +199,8 @@ def mean(x: Array, axis: int = -1) -> Array:
 def variance(x: Array, axis: int = -1, ddof: int = 0) -> Array:
     """Σ (x - mean)² / (n - ddof) along `axis`, which the result lacks."""
     i, j, rest = folded(x, axis)
+    if not isinstance(ddof, int):
+        raise GraphError(f"a ddof of {ddof!r}", where=str(e.here()), mend="give a whole number")
     mu = te.tensor(None, rest, te.sum(j, x[i]) / te.size(j), working_type(x), hint="mean")
     centred = x[i] - mu[rest]
     return te.tensor(None, rest, te.sum(j, centred * centred) / te.size(j.size - ddof), x.dtype, hint="variance")
@@ -218,6 +245,7 @@ def mean_over(j: Index | Sequence[Index], body: Expression) -> Expression:
 
 def _trailing(x: Array, axes: int) -> tuple[tuple[Index, ...], Index | tuple[Index, ...], tuple[Index, ...]]:
     """All indices of `x`, those of its last `axes` axes, and the others."""
+    expect_array(x)
     if axes == 1:
         return folded(x, -1)
     if not isinstance(axes, int) or isinstance(axes, bool) or not 1 <= axes <= x.rank:
@@ -233,6 +261,7 @@ def _trailing(x: Array, axes: int) -> tuple[tuple[Index, ...], Index | tuple[Ind
 def matmul(a: Array, b: Array) -> Array:
     """a[..., m, k] · b[..., k, n] → [..., m, n]; leading axes broadcast."""
     for x in (a, b):
+        expect_array(x)
         if x.rank < 2:
             raise GraphError(
                 f"'{x.name}' has fewer than two axes", where=str(e.here()), mend="fold it by te.sum, or add an axis"

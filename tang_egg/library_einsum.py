@@ -10,7 +10,7 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression, here
-from tang_egg.library import axis_of, expect_rank, expect_size, working_type
+from tang_egg.library import axis_of, expect_array, expect_rank, expect_size, working_type
 from tang_egg.notation import Array
 
 Term = tuple[str, ...]
@@ -138,6 +138,8 @@ def tensordot(a: Array, b: Array, axes: int | tuple[Sequence[int], Sequence[int]
 
     `axes`: so many of the last axes of `a` with the first of `b`, or the axes of `a` and those of `b` that meet.
     """
+    expect_array(a)
+    expect_array(b)
     if isinstance(axes, int) and not isinstance(axes, bool):
         if not 0 <= axes <= min(a.rank, b.rank):
             raise GraphError(
@@ -194,6 +196,8 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
 
 def kron(a: Array, b: Array) -> Array:
     """a[i // p, j // q] b[i % p, j % q] for a[m, n], b[p, q] → [m · p, n · q], for any one rank of both."""
+    expect_array(a)
+    expect_array(b)
     if a.rank != b.rank:
         expect_rank(b, a.rank, a.rank)
     if ops.scalar_type(a.dtype) == "bool":

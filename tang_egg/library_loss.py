@@ -35,7 +35,7 @@ def cross_entropy(
         raise GraphError(
             f"unknown reduction {reduction!r}", where=str(here()), mend=f"use one of {', '.join(REDUCTIONS)}"
         )
-    if not 0 <= label_smoothing <= 1:
+    if not isinstance(label_smoothing, (int, float)) or not 0 <= label_smoothing <= 1:
         raise GraphError(
             f"a label smoothing of {label_smoothing!r}", where=str(here()), mend="give a number from 0 to 1"
         )

@@ -71,6 +71,12 @@ def max_pool_indices(
 ) -> Array:
     """The position i64 of what `max_pool` takes, row-major over the spatial axes, first of equals: → [N, C, *out]."""
     at = _Place(x, _windows(x, kernel, stride, padding, dilation, ceil_mode))
+    if at.element.type == "bool":
+        raise GraphError(
+            f"the largest of bools '{x.name}'",
+            where=str(here()),
+            mend="convert them first: te.pointwise(lambda v: te.cast(v, 'i32'), x)",
+        )
     flat = affine(0)
     for p, size in zip(at.at, x.shape[2:], strict=True):
         flat = flat * size + p

@@ -10,7 +10,7 @@ from tang_egg import ops
 from tang_egg.affine import AffineLike, Index, affine
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression, here
-from tang_egg.library import axes_of, axis_of
+from tang_egg.library import axes_of, axis_of, expect_array
 from tang_egg.notation import Array
 
 
@@ -28,6 +28,7 @@ def _cumulative(
     fold: Callable[..., Expression], start: int, x: Array, axis: int, exclusive: bool, reverse: bool, hint: str
 ) -> Array:
     """Prefix folds s <= t, read backwards or one place later: so each is a scan."""
+    expect_array(x)
     if x.dtype == "bool":
         raise GraphError(f"a cumulative fold of bools '{x.name}'", where=str(here()), mend="te.cast them to integers")
     i = axes_of(x)

@@ -15,7 +15,7 @@ from tang_egg.affine import AffineLike, Index, affine
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression, here
-from tang_egg.library import axes_of, axis_of
+from tang_egg.library import axes_of, axis_of, expect_array
 from tang_egg.notation import Array
 
 SHORT = 8
@@ -117,5 +117,6 @@ def _by_rank(x: Array, i: tuple[Index, ...], j: Index, count: AffineLike, descen
 
 
 def _expect_ordered(x: Array) -> None:
+    expect_array(x)
     if ops.scalar_type(x.dtype) == "bool":
         raise GraphError(f"the order of bools '{x.name}'", where=str(here()), mend="convert them: te.cast(x, 'i32')")

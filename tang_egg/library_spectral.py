@@ -164,6 +164,9 @@ def mel_filterbank(
     2595 log10(1 + f / 700), or with scale="slaney" linear up to 1000 Hz and logarithmic above. `normalised` gives each
     triangle the area 1 in Hz.
     """
+    for given in (rate, low, 0.0 if high is None else high):
+        if not isinstance(given, (int, float)):
+            raise GraphError(f"a frequency of {given!r}", where=str(here()), mend="give a number of Hz")
     high = rate / 2 if high is None else high
     if not isinstance(bins, int) or not isinstance(bands, int) or bins < 2 or bands < 1 or scale not in SCALES:
         raise GraphError(

@@ -26,20 +26,21 @@ from tang_egg.ir import (
     tensors_of,
     walk,
 )
-from tang_egg.monoid import lifts
+from tang_egg.monoid import SUM, lifts
 from tang_egg.rewrite import substitute
 
 
-def normal_form(graph: Graph, *, axes: bool = False) -> Graph:
+def normal_form(graph: Graph, *, axes: bool = False, ieee: bool = False) -> Graph:
     """`graph` in normal form: the same inputs, and outputs of the same names, axes and types.
 
     `axes`: axes of one point stay, for targets whose matrix units want a row even where there is only one.
+    `ieee`: zeros keep their signs, as well: a sum starts from 0, so that of -0.0 alone is 0.0.
     """
     made: dict[Tensor, Tensor] = {}
     for t in tensors_of(graph.outputs):
         body = _through(t.body, made, graph.outputs)
         kept = {s.index for s in walk(body) if isinstance(s, Scan)} | {i for i in t.axes if axes}
-        body = _one_pointed(t, body, kept)
+        body = _one_pointed(t, body, kept, ieee)
         left = t.axes if t in graph.outputs else tuple(i for i in t.axes if i.size.value != 1 or i in kept)
         made[t] = Tensor(t.name, left, body, t.dtype, t.into, t.at)
     return Graph(graph.name, graph.inputs, tuple(made[t] for t in graph.outputs))
@@ -69,18 +70,18 @@ def _through(root: Scalar, made: dict[Tensor, Tensor], outputs: tuple[Tensor, ..
     return done[root]
 
 
-def _one_pointed(t: Tensor, body: Scalar, kept: set[Index]) -> Scalar:
+def _one_pointed(t: Tensor, body: Scalar, kept: set[Index], ieee: bool) -> Scalar:
     """The body of `t` with every index of one point at 0, but those in `kept`."""
     body = substitute(body, {i: affine(0) for i in t.axes if i.size.value == 1 and i not in kept})
     done: dict[Scalar, Scalar] = {}
     for s in walk(body):
         done[s] = new = map_children(s, lambda c: done[c])
         if isinstance(new, Reduce):
-            done[s] = _folded(new, kept)
+            done[s] = _folded(new, kept, ieee)
     return done[body]
 
 
-def _folded(fold: Reduce, kept: Iterable[Index]) -> Scalar:
+def _folded(fold: Reduce, kept: Iterable[Index], ieee: bool) -> Scalar:
     """A fold without its indices of one point; over one point it is the lift, or the identity outside of `where`."""
     single = [i for i in fold.indices if i.size.value == 1 and i not in kept]
     points = dict.fromkeys(single, affine(0))
@@ -97,6 +98,8 @@ def _folded(fold: Reduce, kept: Iterable[Index]) -> Scalar:
     if rest:
         return left
     value = lifts(left)[fold.part]
+    if ieee and fold.monoid == SUM:
+        value = Apply("add", (SUM.identity[0], value))
     conditions = (*(Test(c) for c in where.affine if not _always(c.form)), *where.data)
     for condition in reversed(conditions):
         value = Apply("select", (condition, value, fold.monoid.identity[fold.part]))

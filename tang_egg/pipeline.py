@@ -86,7 +86,8 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     check_graph(graph)
     _check_monoids(graph)
     trace("graph", graph)
-    normal = normal_form(graph, axes=costs is not None and costs.machine.units)
+    values = (limits or Limits()).values
+    normal = normal_form(graph, axes=costs is not None and costs.machine.units, ieee=values == "ieee")
     windows = cut(normal)
     done: dict[tuple[tuple[Tensor, ...], tuple[Tensor, ...]], WindowResult] = {}
     parts: list[tuple[Window, Canonical, WindowResult]] = []
@@ -102,7 +103,6 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     note("saturate", len(windows), len(windows))
     program, steps = _assemble(normal, parts)
     trace("program", "\n".join(f"{k.name}: {', '.join(t.name for t in k.outputs)}" for k in program.kernels))
-    values = (limits or Limits()).values
     return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start, values)
 
 
@@ -206,17 +206,18 @@ class Compiled:
     options: Options = field(default_factory=Options)
     bound: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
-    def __call__(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
         """Runs the kernels. Raises InputError when an array does not fit, BindError when a dim has no value."""
         results = self.run(*arrays, dims=dims, **named)
         return next(iter(results.values())) if len(results) == 1 else results
 
-    def run(self, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, Any]:
+    def run(self, /, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, Any]:
         """The same, always as a dict of outputs by name."""
         return self.runner(*self._given(arrays, named, dims))
 
     def prepare(
         self,
+        /,
         *arrays: Any,
         dims: Mapping[str, int] | None = None,
         out: Mapping[str, Any] | None = None,
@@ -253,7 +254,7 @@ class Compiled:
             check_names(sizes, (d.name for d in self.graph.dims()), "dimension", where, BindError)
         return {**self.bound, **given, **named}, sizes
 
-    def bind(self, **arrays: Any) -> Compiled:
+    def bind(self, /, **arrays: Any) -> Compiled:
         """The same with arrays held for some inputs, such as a model's weights: calls take only the others.
 
         Each array is converted once, now, and kept alive; what needs no conversion is not copied. Raises InputError for

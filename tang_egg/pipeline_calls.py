@@ -51,7 +51,8 @@ class CompiledFunction:
         model = kept.tracing.model
         arrays = [a for a in map(_plain, (*arguments, *named.values())) if isinstance(a, np.ndarray)]
         given: dict[str, Any] = dict(zip(model.inputs.values(), arrays, strict=True))
-        return kept.tracing.rebuilt(kept.compiled.run(**{**model.weights, **given}))
+        every = {**model.weights, **given}
+        return kept.tracing.rebuilt(kept.compiled.run(*(every[i.name] for i in model.graph.inputs)))
 
     def specialised(self, *arguments: Any, **named: Any) -> Kept:
         """The function compiled for arguments of these shapes and types, without running it."""

@@ -44,6 +44,9 @@ FLAGS = (
     "-w",
 )
 # Not -fno-trapping-math: with it gcc 12 vectorises loops over byte masks wrongly.
+CAREFUL = ("-O1",)
+"""Flags for a source over which the compiler broke down. Vectors are spelt out, so that most of the speed stays."""
+
 SPINS = "5000"
 """Turns that a waiting thread of GCC's OpenMP makes before it sleeps: some microseconds."""
 
@@ -257,6 +260,11 @@ def _compile(tool: Compiler, sources: Sequence[str], library: Path, folder: Path
             objects.append(str(text.with_suffix(".o")))
             commands.append([*tool.command, *tool.flags, "-c", str(text), "-o", objects[-1]])
     said = _run(commands)
+    again = [n for n, text in enumerate(said) if "internal compiler error" in text]
+    if again:
+        # gcc 12 may break down over vectors of int64 where it looks for more vectors, which -O1 does not do
+        for n, told in zip(again, _run([[*commands[n], *CAREFUL] for n in again]), strict=True):
+            said[n] = told
     if objects and not any(said):
         said += _run([[*tool.command, *tool.flags, *objects, "-o", str(library), "-lm"]])
     if any(said):

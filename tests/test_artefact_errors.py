@@ -339,3 +339,44 @@ def test_a_library_in_the_cache_that_was_changed_is_written_anew(
         back = te.load(saved, rebuild="never")
     assert back(np.zeros((3, 5), np.float32)).tolist() == [5.0] * 3
     assert entry.read_bytes() == content
+
+
+def test_a_pipe_is_not_replaced_and_a_link_stays_a_link(compiled: Compiled, tmp_path: Path) -> None:
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    with pytest.raises(ArtefactError) as caught:
+        compiled.save(pipe)
+    assert str(caught.value) == (
+        f"cannot write '{pipe}': it is no regular file\n  where: {pipe}\n  mend:  give the path of a file"
+    )
+    assert pipe.is_fifo()
+    target.write_text("before")
+    link.symlink_to(target)
+    compiled.save(link)
+    assert link.is_symlink() and te.load(target, run=False).graph == compiled.graph
+
+
+@pytest.mark.parametrize("path", [3, None, b"bytes", "a\0b"])
+def test_what_is_no_path_is_refused(compiled: Compiled, path: Any) -> None:
+    for call in (te.load, compiled.save):
+        with pytest.raises(ArtefactError) as caught:
+            call(path)
+        said = f"{path!r} is no path of a file\n  where: a path\n  mend:  give a str or a pathlib.Path"
+        assert str(caught.value) == said
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_whole(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "one", tmp_path / "other"
+    path.write_bytes(saved.read_bytes())
+    write_zip(other, {"zzz": b"another file"})
+    listed = zipfile.ZipFile.infolist
+
+    def replaced(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+        os.replace(other, path)
+        return listed(archive)
+
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", replaced)
+    archive = read_zip(path)
+    assert json.loads(archive.read(MANIFEST))["kind"] == "tang_egg artefact"

@@ -291,6 +291,8 @@ CASES: dict[str, tuple[int, tuple[str, ...]]] = {
     "python_crashes": (2, ("crash.py:graph",)),
     "bind_unreadable": (2, ("small.tang", "--bind", "n")),
     "bind_unknown": (2, ("small.tang", "--bind", "m=3")),
+    "bind_no_number": (2, ("small.tang", "--bind", "n=²")),
+    "bind_two_signs": (2, ("small.tang", "--bind", "n=--5")),
     "bind_out_of_range": (2, ("small.tang", "--bind", "n=0")),
     "bind_twice": (2, ("small.tang", "--bind", "n=1", "--bind", "n=2")),
     "option_unknown": (2, ("softmax", "--limit-second", "3")),
@@ -332,6 +334,25 @@ def test_an_error_reads_as_blessed(
         return
     assert path.exists(), f"there is no {path.name}; look at the text, then run pytest --bless\n{text}"
     assert text == path.read_text(encoding="utf-8"), f"{path.name} differs; if that is meant, run pytest --bless"
+
+
+def test_a_size_of_thousands_of_digits_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert saturate_main(["small.tang", "--bind", f"n={'9' * 5000}"]) == 2
+    assert capsys.readouterr().err.endswith("  where: --bind\n  mend:  write NAME=SIZE, for example --bind seq=512\n")
+
+
+def test_a_pipe_is_written_and_not_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    run(capsys, "small.tang", "--no-run", "--output", "pipe")
+    assert "The graph" in reader.communicate(timeout=60)[0]
+    assert (folder / "pipe").is_fifo()
+
+
+def test_a_link_is_written_through(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "link").symlink_to("target")
+    run(capsys, "small.tang", "--no-run", "--output", "link")
+    assert (folder / "link").is_symlink() and "The graph" in (folder / "target").read_text()
 
 
 def test_every_blessed_error_has_a_case() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,8 +79,11 @@ def test_the_same_folder_is_written_again_and_other_files_stay(
     command = [str(model), "-o", str(out), "--weights", str(weights), "--name", "net"]
     assert main(command) == OK
     (out / "mine.txt").write_text("kept")
+    (out / "net.o").write_bytes(b"of a build")
     before = {p.name: p.read_bytes() for p in out.iterdir()}
+    capfd.readouterr()
     assert main([*command, "--embed"]) == OK
+    assert "README.md, example.c, manifest.json, net.c, net.h, net_weights.c\n" in capfd.readouterr().out
     assert (out / "mine.txt").read_text() == "kept"
     assert (out / "net_weights.c").exists()
     assert not (out / "net.weights").exists()  # written by the first call, as it was: no longer needed
@@ -206,6 +210,7 @@ def test_onnx_files_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) 
         (["softmax", "-o", "lib", "--bind", "n=3"], USAGE, "graph 'softmax' has no dimension 'n'"),
         (["softmax", "-o", "lib", "--shape", "x=1,2"], USAGE, "only inputs of ONNX files are given shapes"),
         (["softmax", "-o", "lib", "--shape", "x=1,n"], USAGE, "cannot read 'x=1,n'"),
+        (["softmax", "-o", "lib", "--shape", f"x={'9' * 5000}"], USAGE, "cannot read 'x=9999"),
         (["softmax", "-o", "lib", "--shape", "x=1", "--shape", "x=2"], USAGE, "'x' has two shapes"),
         (["softmax", "-o", "lib", "--limit-seconds", "0"], USAGE, "0 seconds are no time"),
         (["softmax", "-o", "lib", "--weights", "none.npz"], USAGE, "there is no such file"),
@@ -260,10 +265,12 @@ def test_names_of_libraries() -> None:
     assert library_name("MiniLM-L6 v2") == "minilm_l6_v2"
     assert library_name("2nd") == "model_2nd"
     assert library_name("int") == "model_int"
+    assert library_name("example") == "model_example"  # example.c is the library's own
+    assert library_name("Math") == "model_math"
     assert library_name("—") == "model"
     for name in ("a", "attention_2", "Net"):
         check_name(name)
-    for name in ("", "2", "a-b", "double", "_x", "x" * 64, "exp", "ä"):
+    for name in ("", "2", "a-b", "double", "_x", "x" * 64, "exp", "ä", 3):
         with pytest.raises(ArtefactError, match="cannot be the name of a C library"):
             check_name(name)
 
@@ -354,3 +361,41 @@ def test_the_command_runs_as_a_program(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "tang-compile" in done.stdout
     assert "exit codes: 0 all is well" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["example", "math", "Stdio", "omp", "test"])
+def test_a_library_hides_no_header_and_no_file_of_its_own(name: str) -> None:
+    with pytest.raises(ArtefactError) as caught:
+        check_name(name)
+    assert str(caught.value) == (
+        f"a C library cannot be called '{name}': a header of C, or a file or target of the library's own, is\n"
+        f"  where: the name of the library\n  mend:  give another name: --name my_{name.lower()}"
+    )
+
+
+def test_inputs_may_have_the_names_of_parameters(tmp_path: Path) -> None:
+    i = te.index("i")
+    names = ("self", "dims", "arrays", "out")
+    given = [te.input(n, (3,)) for n in names]
+    total = te.tensor("y", i, given[0][i] + 2 * given[1][i] + 3 * given[2][i] + 4 * given[3][i])
+    compiled = te.optimize(te.graph("named", total))
+    one = np.ones(3, np.float32)
+    assert compiled(one, one, one, one).tolist() == [10.0] * 3
+    assert compiled.bind(self=one, dims=one, arrays=one)(out=one).tolist() == [10.0] * 3
+    assert "named.h" in {p.name for p in export_c(compiled, tmp_path / "lib").iterdir()}
+
+
+def test_arrays_may_have_the_names_of_what_a_library_has(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = (
+        "inputs outputs workspace bytes counts dims weights memory path array fill check given same size_t complex"
+    ).split()
+    text = "".join(f"{n} = input(f32[3])\n" for n in names)
+    (tmp_path / "odd.tang").write_text(
+        f'graph("odd")\n{text}wrong[i] = {" + ".join(f"{n}[i]" for n in names)}\noutput(wrong)\n'
+    )
+    assert main([str(tmp_path / "odd.tang"), "-o", str(tmp_path / "lib"), "--check", "--quiet"]) == OK
+    assert "wrong: 3 elements" in capfd.readouterr().out
+    user = tmp_path / "user.cc"
+    user.write_text('#include <complex.h>\n#include "odd.h"\n')
+    command = ["c++", "-fsyntax-only", "-I", str(tmp_path / "lib"), str(user)]
+    assert not shutil.which("c++") or subprocess.run(command, check=False).returncode == 0

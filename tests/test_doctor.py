@@ -273,6 +273,8 @@ def test_commands_are_passed_on(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("tang_egg.cli.saturate_main", lambda rest: 10 + len(rest))
     assert command.main(["doctor", "x"]) == 1
     assert command.main(["saturate", "softmax", "--json"]) == 12
+    monkeypatch.setattr("tang_egg.cli_compile.main", lambda rest: 20 + len(rest))
+    assert command.main(["compile", "softmax", "-o", "lib"]) == 23
     assert command.main([]) == 2
     assert command.main(["--help"]) == 0
     assert command.main(["dance"]) == 2

@@ -93,3 +93,11 @@ def test_a_scan_over_one_point_keeps_its_index() -> None:
     total = te.tensor("total", t, te.scan(te.monoids.SUM, t, x[t]))
     new = same(graph("scan", Y=te.tensor(None, t, total[t] + 1.0)), X=np.array([2.0]))
     assert all(isinstance(u, Tensor) and len(u.axes) == 1 for u in tensors_of(new.outputs))
+
+
+def test_a_sum_of_one_negative_zero_is_zero() -> None:
+    x, i, j = te.input("X", (3, 1)), index("i", 3), index("j", 1)
+    g = graph("sums", Y=te.tensor(None, i, 1.0 / te.sum(j, x[i, j])))
+    zeros = {"X": np.full((3, 1), -0.0)}
+    np.testing.assert_array_equal(interpret(normal_form(g, ieee=True), zeros)["Y"], np.inf)
+    np.testing.assert_array_equal(interpret(g, zeros)["Y"], np.inf)

@@ -316,3 +316,18 @@ def test_a_source_that_does_not_compile_says_where(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TANG_CACHE", str(tmp_path))
     with pytest.raises(TargetError, match="does not compile"):
         run_toolchain.build("int broken(")
+
+
+def test_a_compiler_that_breaks_down_is_asked_for_less(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fragile = tmp_path / "fragile"
+    fragile.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *-O1*) ;; *kernels*) echo "x.c:1:1: internal compiler error: fault" >&2; exit 1;; esac\n'
+        'exec cc "$@"\n'
+    )
+    fragile.chmod(0o755)
+    monkeypatch.setenv("TANG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TANG_CC", str(fragile))
+    run_toolchain.build("int whole(void) { return 1; }\n")
+    with pytest.raises(TargetError, match="does not compile"):
+        run_toolchain.build("int broken(")
