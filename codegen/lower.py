@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from tang_egg.affine import Affine, Index, affine, dims_of
+from tang_egg.affine import Affine, Index, affine, dims_of, product
 from tang_egg.codegen.device import Launch
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Kernel, Literal, Select, Store, number
 from tang_egg.codegen.lower_chunk import Chunks
@@ -58,10 +58,9 @@ class Lowering(Chunks):
         taken = {t.into for t in outputs}
         for s in read:
             role = "input" if isinstance(s, Input) else "temporary"
-            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", product_of(s.shape), role, s.name in taken)
+            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", product(s.shape), role, s.name in taken)
         self.written = {
-            t: Buffer(self.name(t.name), t.dtype, "global", product_of(t.shape), "output", bool(t.into))
-            for t in outputs
+            t: Buffer(self.name(t.name), t.dtype, "global", product(t.shape), "output", bool(t.into)) for t in outputs
         }
 
     def run(self) -> Kernel:
@@ -171,14 +170,6 @@ def kernel_note(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, .
     return (*lines, f"schedule: {schedule}")
 
 
-def product_of(shape: tuple[Affine, ...]) -> Affine:
-    """The number of elements of an array."""
-    total = affine(1)
-    for n in shape:
-        total = total * n
-    return total
-
-
 def _parts(outputs: tuple[Tensor, ...]) -> dict[Scalar, set[int]]:
     """For each fold and scan, the components that the kernel needs."""
     parts: dict[Scalar, set[int]] = {}
@@ -233,7 +224,7 @@ def _work(outputs: tuple[Tensor, ...]) -> Affine:
     """Roughly how many operations a kernel runs: points of the outputs times points of the largest fold below."""
     total = affine(0)
     for t in outputs:
-        points = product_of(t.shape)
+        points = product(t.shape)
         inner = affine(1)
         for s in walk(t.body):
             if isinstance(s, Reduce):

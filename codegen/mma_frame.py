@@ -7,10 +7,10 @@ each other over `supertile` batches, the longest first.
 
 from __future__ import annotations
 
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, product
 from tang_egg.codegen.device import BUILT_IN, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Assign, Buffer, Call, Expr, Form, Select, Var, number, variable
-from tang_egg.codegen.lower import product_of, symbolic_dims
+from tang_egg.codegen.lower import symbolic_dims
 from tang_egg.codegen.mma_domain import divided, live
 from tang_egg.codegen.mma_memory import Memory, Ring, geometry
 from tang_egg.codegen.mma_plan import Plan, Refused
@@ -48,7 +48,7 @@ class Frame:
         self.drawn = Buffer(self.w.name("drawn"), "i32", "shared", affine(max(1, schedule.resident)))
 
     def _global(self, s: Source, role: str) -> Buffer:
-        return Buffer(self.w.name(s.name), s.dtype, "global", product_of(s.shape), role)
+        return Buffer(self.w.name(s.name), s.dtype, "global", product(s.shape), role)
 
     def _plan_outputs(self) -> None:
         wide = [t for t in self.plan.outputs if self.plan.column in t.axes]

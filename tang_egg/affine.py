@@ -286,6 +286,7 @@ def _whole(value: int) -> Affine:
     return Affine.of({(): value})
 
 
+_AXES = "ijklmnopq"
 _LIKE = (Affine, Index, Dim, int, numbers.Integral)
 
 
@@ -310,6 +311,19 @@ def _times(a: Affine, b: Affine) -> Affine:
 def index(name: str, size: AffineLike) -> Index:
     """An index named `name` that runs over `size` points (an integer, a dim, or a form over dims)."""
     return Index(name, affine(size))
+
+
+def axes_over(sizes: Iterable[Affine], start: int = 0) -> tuple[Index, ...]:
+    """One index for each size, named by its position (plus `start`): i, j, k, ..."""
+    return tuple(Index(_AXES[p] if p < len(_AXES) else f"i{p}", n) for p, n in enumerate(sizes, start))
+
+
+def product(sizes: Iterable[Affine]) -> Affine:
+    """The number of points of an array, or of some axes."""
+    total = affine(1)
+    for n in sizes:
+        total = total * n
+    return total
 
 
 def dims_of(forms: Iterable[Affine]) -> frozenset[Dim]:

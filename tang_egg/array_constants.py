@@ -9,7 +9,6 @@ A uniform array and one of no more than one element become constants of the grap
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar, Token
 from typing import Any, TypeAlias
@@ -32,6 +31,7 @@ from tang_egg.array_types import (
     type_of_number,
 )
 from tang_egg.expression import Expression, constant, select, value
+from tang_egg.importers.weights import identifier
 from tang_egg.notation import Array
 from tang_egg.traced import Traced, fail, full, less, of, positions
 from tang_egg.traced_factor import plus, times
@@ -80,8 +80,7 @@ class Constants:
 
     def name(self, wanted: str) -> str:
         """An identifier like `wanted` that nothing else has."""
-        stem = re.sub(r"\W", "_", wanted) or "constant"
-        stem = stem if stem.isidentifier() else f"_{stem}"
+        stem = identifier(wanted or "constant")
         found, n = stem, 1
         while found in self.reserved or found in self.arrays:
             n += 1

@@ -10,7 +10,7 @@ from tang_egg import array_elementwise as el
 from tang_egg import array_reduce as red
 from tang_egg import notation as te
 from tang_egg import traced as tr
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, axes_over
 from tang_egg.array_constants import Like, operand, operands
 from tang_egg.array_shape import diagonal, moveaxis, stack
 from tang_egg.array_types import as_type, dtype_of, floating
@@ -30,7 +30,7 @@ def contract(arrays: Sequence[Traced], labels: Sequence[Labels], result: Labels,
     """
     arrays, sizes = _aligned(arrays, labels)
     factors = {name: _factors(arrays, labels, name, size) for name, size in sizes.items()}
-    free = tr.axes_of(tuple(s for name in result for s in factors[name]))
+    free = axes_over(tuple(s for name in result for s in factors[name]))
     places: dict[Any, list[Coordinate]] = {}
     rest = iter(free)
     for name in result:

@@ -168,7 +168,8 @@ class Operators:
     @property
     def size(self: Any) -> Any:
         """The number of elements: an integer where it is fixed, else a form."""
-        from tang_egg.traced_factor import extent, product
+        from tang_egg.affine import product
+        from tang_egg.traced_factor import extent
 
         return extent(product(self.extents))
 

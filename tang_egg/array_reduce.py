@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from tang_egg import array_elementwise as el
 from tang_egg import notation as te
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, axes_over, product
 from tang_egg.array_constants import Like, operand
 from tang_egg.array_types import accumulator, as_type, astype, dtype_of, floating, truth
 from tang_egg.expression import Expression, Value, cast, value
@@ -21,7 +21,6 @@ from tang_egg.notation import Array
 from tang_egg.traced import (
     Traced,
     along,
-    axes_of,
     axis_of,
     concatenate,
     copied,
@@ -32,7 +31,6 @@ from tang_egg.traced import (
     reshape,
     to_array,
 )
-from tang_egg.traced_factor import product
 
 Axis: TypeAlias = "int | Sequence[int] | None"
 Bound: TypeAlias = "tuple[Index, ...]"
@@ -215,7 +213,7 @@ def prefix(
     x = plain(x)
     if not x.factors[p] and not exclusive:
         return copied(x, hint)
-    axes = axes_of(x.flat)
+    axes = axes_over(x.flat)
     place = builtins.sum(len(g) for g in x.factors[:p])
     s = Index("s", x.extents[p])
     inner = [affine(s) if n == place else affine(i) for n, i in enumerate(axes)]

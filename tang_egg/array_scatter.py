@@ -12,14 +12,13 @@ from typing import Any
 
 from tang_egg import notation as te
 from tang_egg import traced as tr
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, axes_over, product
 from tang_egg.array_constants import Like, operand
 from tang_egg.array_index import _integers as integers
 from tang_egg.array_index import positions_in
 from tang_egg.array_types import as_type
 from tang_egg.expression import Expression, eq, maximum, minimum, select, value
 from tang_egg.traced import Traced, axis_of, fail
-from tang_egg.traced_factor import product
 
 MODES = ("set", "add", "mul", "max", "min")
 
@@ -80,7 +79,7 @@ def scatter_nd(x: Like, indices: Like, updates: Like, /, *, mode: str = "set") -
 
 def _result(x: Traced, fold: Callable[[Sequence[Affine]], Expression], hint: str) -> Traced:
     """The tensor of an element given by its logical coordinates."""
-    axes = tr.axes_of(tuple(s for s in x.extents if s.value != 1))
+    axes = axes_over(tuple(s for s in x.extents if s.value != 1))
     rest = iter(axes)
     at = [affine(0) if s.value == 1 else affine(next(rest)) for s in x.extents]
     array = te.tensor(None, axes, fold(at), x.dtype, hint=hint)

@@ -12,7 +12,7 @@ from tang_egg import array_elementwise as el
 from tang_egg import notation as te
 from tang_egg import ops
 from tang_egg import traced as tr
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, axes_over
 from tang_egg.array_constants import Like, operand, operands
 from tang_egg.array_index import getitem, take_along_axis
 from tang_egg.array_reduce import mean
@@ -58,7 +58,7 @@ def ranks(x: Traced, axis: int, descending: bool) -> Traced:
 
 def tensor_of(shape: Any, at: Any, dtype: str, hint: str) -> Traced:
     """A tensor of the elements `at(coordinates)`."""
-    axes = tr.axes_of(tuple(s for s in shape if s.value != 1))
+    axes = axes_over(tuple(s for s in shape if s.value != 1))
     rest = iter(axes)
     places = [affine(0) if s.value == 1 else affine(next(rest)) for s in shape]
     array = te.tensor(None, axes, at(places), dtype, hint=hint)

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from tang_egg import files
 from tang_egg.errors import ArtefactError
 
 ALIGNED = 64
@@ -62,39 +62,23 @@ def _padding(start: int) -> bytes:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside `path` that takes its place when all has been written; a link's target is replaced, not the link.
+    """`files.replacing`, which replaces no device and no pipe.
 
-    Raises ArtefactError when it cannot be written; then `path` is as it was. A device or a pipe is never replaced.
+    Raises ArtefactError when it cannot be written; then `path` is as it was.
     """
     if path.exists() and not path.is_file():
         raise ArtefactError(
             f"cannot write '{path}': it is no regular file", where=str(path), mend="give the path of a file"
         )
     try:
-        target = Path(os.path.realpath(path))
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w+b") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-            os.replace(temporary, target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with files.replacing(path) as file:
+            yield file
     except OSError as error:
         raise ArtefactError(
             f"cannot write '{path}': {error.strerror or error}",
             where=str(path),
             mend="give a file in a folder that you may write to and that has room",
         ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @dataclass(frozen=True, slots=True)

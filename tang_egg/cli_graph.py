@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import runpy
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tang_egg.affine import Dim
-from tang_egg.errors import BindError, TangError, TextError
+from tang_egg.errors import BindError, TangError, TextError, close_match
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
 from tang_egg.text import parse_graph
@@ -42,16 +41,10 @@ def load_graph(name: str) -> Graph:
             mend=f"write {name}:NAME, a Graph or a function without arguments that returns one",
         )
     raise TangError(
-        f"there is no graph '{name}'{close(name, EXAMPLES)}",
+        f"there is no graph '{name}'{close_match(name, EXAMPLES, 3)}",
         where="GRAPH",
         mend=f"give a .tang file, file.py:name, or one of: {', '.join(EXAMPLES)}",
     )
-
-
-def close(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x' or 'y'?`, or nothing."""
-    found = difflib.get_close_matches(name, list(known), n=3)
-    return f"; did you mean {' or '.join(repr(x) for x in found)}?" if found else ""
 
 
 def _read(path: str) -> str:
@@ -72,7 +65,7 @@ def _from_python(path: str, member: str) -> Graph:
         names = _guarded(path, lambda: runpy.run_path(path))
         if member not in names:
             raise TangError(
-                f"'{path}' has no name '{member}'{close(member, (n for n in names if not n.startswith('_')))}",
+                f"'{path}' has no name '{member}'{close_match(member, (n for n in names if n[:1] != '_'), 3)}",
                 where=path,
                 mend="name a Graph, or a function without arguments that returns one",
             )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from importlib import metadata
 from typing import NoReturn
 
-from tang_egg.cli_graph import close
 from tang_egg.doctor import PLANNED
-from tang_egg.errors import TangError, TargetError
+from tang_egg.doctor_finding import version
+from tang_egg.errors import TangError, TargetError, close_match
 from tang_egg.examples import EXAMPLES
 from tang_egg.pipeline import TARGETS
 
@@ -39,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         """Raises TangError with the message, and the options that were perhaps meant."""
         options = [o for a in self._actions for o in a.option_strings if o.startswith("--")]
         unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
-        hint = close(unknown[1], options) if unknown else ""
+        hint = close_match(unknown[1], options, 3) if unknown else ""
         raise TangError(f"{message}{hint}", where=f"the command line of {self.prog}", mend=f"see {self.prog} --help")
 
 
@@ -119,7 +118,8 @@ def _work(made: Parser) -> None:
         "--progress", action="store_true", help="stages as plain lines on standard error (a terminal shows bars anyway)"
     )
     loud.add_argument("--quiet", action="store_true", help="no progress, not even on a terminal")
-    made.add_argument("--version", action="version", version=f"tang-saturate {version()}")
+    told = f"tang-saturate {version('tang_egg') or '(not installed)'}"
+    made.add_argument("--version", action="version", version=told)
 
 
 def check(options: argparse.Namespace) -> None:
@@ -141,7 +141,7 @@ def check(options: argparse.Namespace) -> None:
         )
     if options.target not in TARGETS:
         raise TangError(
-            f"there is no target '{options.target}'{close(options.target, (*TARGETS, *PLANNED))}",
+            f"there is no target '{options.target}'{close_match(options.target, (*TARGETS, *PLANNED), 3)}",
             where="--target",
             mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)",
         )
@@ -183,11 +183,3 @@ def _together(options: argparse.Namespace) -> None:
                 where=f"--{name} {getattr(options, name)} --output {options.output}",
                 mend="give one of them",
             )
-
-
-def version() -> str:
-    """The version of the installed package."""
-    try:
-        return metadata.version("tang_egg")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tang_egg.errors import TangError
+from tang_egg.files import replacing
 
 
 def write(text: str, output: str | None, where: str = "--output") -> None:
@@ -25,17 +26,8 @@ def write(text: str, output: str | None, where: str = "--output") -> None:
         if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe is written, not replaced
             path.write_text(text, encoding="utf-8", errors="replace")
             return
-        path = Path(os.path.realpath(path))
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-            os.chmod(temporary, mode)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with replacing(path) as file:
+            file.write(text.encode("utf-8", "replace"))
     except OSError as error:
         raise TangError(
             f"cannot write '{output}': {error.strerror}", where=where, mend="give a file in a folder you may write to"
@@ -46,12 +38,6 @@ def file_name(graph: str, suffix: str) -> str:
     """A name for a file in the current folder, made of the letters and digits of a graph's name."""
     plain = re.sub(r"[^\w.-]+", "_", graph).strip("._-")[:80]
     return f"{plain or 'graph'}{suffix}"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextlib.contextmanager

@@ -40,6 +40,7 @@ from tang_egg.ir import (
     Tensor,
     Test,
     free,
+    map_children,
     type_of,
     walk,
 )
@@ -231,9 +232,16 @@ class Encoding:
         self.gathers[key] = s
         return self._bind(f'(Gather "{key}" {self._vector(gathered)})', free(s))
 
+    def _open(self, s: Scalar) -> Scalar:
+        """A gathered coordinate without tensors of the window: candidate terms put it in as it stands."""
+        if isinstance(s, Read) and isinstance(s.source, Tensor) and s.source in self.inside:
+            named = self.named[s.source]
+            return self._open(substitute(named.body, dict(zip(named.axes, s.coordinates, strict=True))))
+        return map_children(s, self._open)
+
     def _view(self, s: Read, named: Named) -> str:
         pairs = tuple(
-            (i, c)
+            (i, c if isinstance(c, Affine) else self._open(c))
             for i, c in zip(named.axes, s.coordinates, strict=True)
             if not (isinstance(c, Affine) and c.single() is i)
         )

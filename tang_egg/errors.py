@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class TangError(Exception):
     """Base of every error that this package raises on purpose.
@@ -29,6 +32,12 @@ class TangError(Exception):
 
 def _rebuild(cls: type[TangError], what: str, where: str, mend: str) -> TangError:
     return cls(what, where=where, mend=mend)
+
+
+def close_match(name: str, known: Iterable[str], most: int = 1) -> str:
+    """`; did you mean 'x' or 'y'?` with the known names that are most like `name`, or nothing."""
+    found = get_close_matches(name, list(known), most)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 class GraphError(TangError):

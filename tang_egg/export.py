@@ -26,6 +26,7 @@ from tang_egg.export_header import header_text
 from tang_egg.export_interface import Interface, interface, library_name
 from tang_egg.export_source import source_text
 from tang_egg.export_weights import embedded_source, weights_bytes
+from tang_egg.files import umask
 from tang_egg.pipeline import Compiled
 from tang_egg.run import CompiledProgram
 from tang_egg.run_arrays import Given
@@ -164,9 +165,7 @@ def write_folder(path: Path, files: Mapping[str, bytes | bytearray], before: Map
         try:
             for name, content in files.items():
                 (made / name).write_bytes(content)
-            mask = os.umask(0)
-            os.umask(mask)
-            made.chmod(0o777 & ~mask)
+            made.chmod(0o777 & ~umask())
             if path.exists():
                 path.rmdir()
             os.replace(made, path)

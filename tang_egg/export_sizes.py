@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from tang_egg.affine import Affine, Dim
-from tang_egg.codegen.lower import product_of
+from tang_egg.affine import Affine, Dim, product
 from tang_egg.export_interface import Interface
 from tang_egg.ir import Input, Source, Tensor
 from tang_egg.ops import BYTES
@@ -26,7 +25,7 @@ class Region:
     @property
     def size(self) -> tuple[str, Affine]:
         first = self.arrays[0]
-        return first.dtype, product_of(first.shape)
+        return first.dtype, product(first.shape)
 
 
 def regions(face: Interface) -> tuple[Region, ...]:
@@ -63,7 +62,7 @@ def _free(made: list[Region], s: Source, step: int) -> Region | None:
     else the largest, which grows; of symbolic sizes only the first kind.
     """
     free = [r for r in made if r.last < step]
-    same = [r for r in free if r.size == (s.dtype, product_of(s.shape))]
+    same = [r for r in free if r.size == (s.dtype, product(s.shape))]
     if same:
         return same[0]
     need = _fixed_bytes(s)
@@ -79,7 +78,7 @@ def _is_fixed(r: Region) -> bool:
 
 
 def _fixed_bytes(s: Source) -> int | None:
-    count = product_of(s.shape).value
+    count = product(s.shape).value
     return None if count is None else count * BYTES[s.dtype]
 
 

@@ -9,7 +9,6 @@ pages everywhere.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from tang_egg import report_format as say
 from tang_egg.errors import TangError
 from tang_egg.examples import EXAMPLES
+from tang_egg.files import replacing
 from tang_egg.gallery_graphs import FURTHER
 from tang_egg.ir import Graph, Read, Reduce, Scalar, Scan, Tensor, children, tensors_of
 from tang_egg.pipeline import Extraction, extract
@@ -208,7 +208,8 @@ def write(folder: Path) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            _replace(folder / name, text)
+            with replacing(folder / name) as file:
+                file.write(text.encode())
         for old in folder.glob("*.md"):
             if old.name not in texts and COMMAND in old.read_text(encoding="utf-8", errors="replace"):
                 old.unlink()
@@ -219,13 +220,6 @@ def write(folder: Path) -> list[Path]:
             mend="give a folder that can be written",
         ) from None
     return [folder / name for name in texts]
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a whole file or nothing."""
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    os.replace(new, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

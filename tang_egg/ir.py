@@ -24,7 +24,7 @@ Every node is interned (`tang_egg.node`): equal trees are one object and equalit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -382,6 +382,11 @@ def sources(*roots: Scalar) -> tuple[Source, ...]:
     return tuple(dict.fromkeys(s.source for s in walk(*roots) if isinstance(s, Read)))
 
 
+def folds(t: Tensor) -> bool:
+    """Whether the body of a tensor folds or scans, not looking into the tensors that it reads."""
+    return any(isinstance(s, (Reduce, Scan)) for s in walk(t.body))
+
+
 def tensors_of(outputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
     """All tensors that `outputs` need, themselves included, producers before readers.
 
@@ -422,9 +427,6 @@ def map_children(s: Scalar, f: Callable[[Scalar], Scalar]) -> Scalar:
     if isinstance(s, Scan):
         return Scan(s.monoid, s.index, tuple(f(b) for b in s.body), s.part, s.chunk, s.at)
     return s
-
-
-Substitution: TypeAlias = "Mapping[Index, AffineLike | Scalar]"
 
 
 def as_position(form: AffineLike) -> Scalar:

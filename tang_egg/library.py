@@ -14,14 +14,12 @@ from tang_egg import expression as e
 from tang_egg import monoid as monoids
 from tang_egg import notation as te
 from tang_egg import ops
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, axes_over
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression
 from tang_egg.notation import Array, Where
 
 Mask: TypeAlias = "Array | Callable[..., Where] | None"
-
-_LETTERS = "ijklmnopq"
 
 
 def expect_array(x: object) -> None:
@@ -37,11 +35,7 @@ def expect_array(x: object) -> None:
 def axes_of(x: Array, start: int = 0) -> tuple[Index, ...]:
     """One sized index for each axis of `x`, named by its position (plus `start`)."""
     expect_array(x)
-    return tuple(Index(_letter(start + p), s) for p, s in enumerate(x.shape))
-
-
-def _letter(p: int) -> str:
-    return _LETTERS[p] if p < len(_LETTERS) else f"i{p}"
+    return axes_over(x.shape, start)
 
 
 def axis_of(x: Array, axis: int) -> int:
@@ -120,7 +114,7 @@ def pointwise(f: Callable[..., Expression], *arrays: Array, hint: str = "t", nam
         for p, size in enumerate(a.shape, rank - a.rank):
             if size.value != 1:
                 sizes[p] = size
-    axes = tuple(Index(_letter(p), s) for p, s in enumerate(sizes))
+    axes = axes_over(sizes)
     body = f(*(broadcast(a, axes) for a in arrays))
     return te.tensor(name, axes, body, arrays[0].dtype if body.type == "real" else None, hint=hint)
 
@@ -290,7 +284,7 @@ def linear(x: Array, w: Array, bias: Array | None = None, *, transposed: bool = 
     expect_rank(w, 2, 2)
     inputs, outputs = (w.shape[1], w.shape[0]) if transposed else (w.shape[0], w.shape[1])
     expect_size(f"the input axis of '{w.name}'", inputs, x.shape[-1])
-    lead = tuple(Index(_letter(p), s) for p, s in enumerate(x.shape[:-1]))
+    lead = axes_over(x.shape[:-1])
     inner, column = Index("c", inputs), Index("d", outputs)
     weight = w[column, inner] if transposed else w[inner, column]
     y = te.sum(inner, x[(*lead, inner)] * weight)

@@ -158,9 +158,13 @@ def _check_operands(x: Array, w: Array, bias: Array | None) -> None:
         expect_rank(bias, 1, 1)
 
 
-def _check_groups(x: Array, width: Affine, groups: int, w: Array) -> None:
+def _expect_count(groups: int) -> None:
     if not isinstance(groups, int) or isinstance(groups, bool) or groups < 1:
         raise GraphError(f"{groups!r} groups", where=str(here()), mend="give a whole number from 1")
+
+
+def _check_groups(x: Array, width: Affine, groups: int, w: Array) -> None:
+    _expect_count(groups)
     if width * groups is not x.shape[1]:
         raise GraphError(
             f"'{w.name}' takes {width} channels in each of {groups} groups, but '{x.name}' has {x.shape[1]}",
@@ -171,8 +175,7 @@ def _check_groups(x: Array, width: Affine, groups: int, w: Array) -> None:
 
 def _share(total: Affine, groups: int, what: str) -> int:
     """The size of one of `groups` equal parts. Raises GraphError where there are none; 0 for one group of any size."""
-    if not isinstance(groups, int) or isinstance(groups, bool) or groups < 1:
-        raise GraphError(f"{groups!r} groups", where=str(here()), mend="give a whole number from 1")
+    _expect_count(groups)
     if groups == 1:
         return total.value or 0
     if total.value is None or total.value % groups:

@@ -47,7 +47,6 @@ from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
 if TYPE_CHECKING:
     from tang_egg.report_answer import Answer
 
-STAGES = ("graph", "windows", "egraph", "program", "schedule", "source")
 TARGETS = ("c", "cuda")
 RECURSION = 20_000
 """Python's limit while graphs are compiled: expressions of thousands of operations in a row are walked recursively."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tang_egg.egraph import ClassId
-from tang_egg.errors import TangError
+from tang_egg.errors import TangError, close_match
 from tang_egg.extract.derive import Step
 from tang_egg.extract.explain import Choice, Explainer
 from tang_egg.extract.terms import Variant
@@ -99,9 +98,7 @@ class Known:
         elif self.moved(name) is not None:
             what = f"'{name}' is no work of its own: it stands in what reads it"
         else:
-            near = difflib.get_close_matches(name, [*known, *more], n=3)
-            what = f"there is nothing named '{name}' to ask about"
-            what += f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            what = f"there is nothing named '{name}' to ask about{close_match(name, [*known, *more], 3)}"
         rest = f", and {len(known) - LISTED} more" if len(known) > LISTED else ""
         kinds = "" if where == "--why" else "; or a law, a number of the list of candidates, or NAME+NAME"
         return TangError(what, where=f"{where} {name}", mend=f"ask about {', '.join(known[:LISTED])}{rest}{kinds}")

@@ -192,11 +192,6 @@ def _bound_names(s: Scalar) -> set[str]:
     return {i.name for n in walk(s) if isinstance(n, Reduce) for i in n.indices}
 
 
-def bound_indices(*roots: Scalar) -> frozenset[Index]:
-    """All indices bound by folds below some expressions."""
-    return frozenset(i for n in walk(*roots) if isinstance(n, Reduce) for i in n.indices)
-
-
 def inline(read: Read) -> Scalar:
     """The body of the tensor that is read, its axes replaced by the coordinates. The read must be of a Tensor."""
     assert isinstance(read.source, Tensor)

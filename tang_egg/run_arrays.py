@@ -9,12 +9,11 @@ import operator
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from tang_egg.errors import BindError, InputError, TangError
+from tang_egg.errors import BindError, InputError, TangError, close_match
 from tang_egg.interpret_bind import infer_dims
 from tang_egg.ir import Graph, Input, Tensor
 
@@ -48,12 +47,6 @@ class Given:
             self.origin[...] = value
         else:  # bf16 that was given as floats
             self.origin[...] = (value.astype(np.uint32) << 16).view(np.float32)
-
-
-def close_match(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the known name that is most like `name`, if any is."""
-    found = get_close_matches(name, list(known), 1)
-    return f"; did you mean '{found[0]}'?" if found else ""
 
 
 def check_names(

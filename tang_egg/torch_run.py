@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tang_egg import notation as te
+from tang_egg.affine import axes_over
 from tang_egg.assemble import graph as make_graph
 from tang_egg.errors import GraphError, TangError
 from tang_egg.importers.torch_export import array_of
@@ -21,7 +22,7 @@ from tang_egg.importers.torch_walk import Walk, distinct
 from tang_egg.ir import Graph
 from tang_egg.notation import Array
 from tang_egg.pipeline import Compiled, optimize
-from tang_egg.traced import Traced, axes_forms, axes_of, permute
+from tang_egg.traced import Traced, axes_forms, permute
 
 LOG = logging.getLogger("tang_egg.torch")
 KEPT = 32
@@ -116,7 +117,7 @@ def plan_of(module: Any, limits: Callable[[Any], tuple[int, int | None]]) -> Pla
         order = storage_order(node.meta["val"])
         stored = value if order is None else permute(value, order)
         name = f"out{k}"
-        axes = axes_of(stored.flat)
+        axes = axes_over(stored.flat)
         outputs[name] = te.tensor(name, axes, stored.at(axes_forms(axes)), stored.dtype)
         results.append(Result(name, tuple(map(len, stored.factors)), order, value.dtype == "bf16"))
     made = make_graph("subgraph", inputs=declared, **outputs)

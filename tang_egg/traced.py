@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from tang_egg import notation as te
 from tang_egg import ops
-from tang_egg.affine import Affine, AffineLike, Index, Inequality, affine
+from tang_egg.affine import Affine, AffineLike, Index, Inequality, affine, axes_over, product
 from tang_egg.array_operators import Operators
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression, cast, constant, here, select, value
@@ -30,7 +30,6 @@ from tang_egg.traced_factor import (
     groups,
     parted,
     plus,
-    product,
     quotient,
     refine,
     remap,
@@ -39,8 +38,6 @@ from tang_egg.traced_factor import (
 )
 
 At: TypeAlias = "Callable[[Sequence[Coordinate]], Expression]"
-
-_LETTERS = "ijklmnopq"
 
 MOST = 48
 """Views whose elements take more operations than that become tensors where they would be copied into others."""
@@ -152,22 +149,13 @@ def to_array(x: Traced, name: str | None = None, hint: str = "t") -> Array:
     """A tensor (or input) with the elements of `x` over its logical axes, for compositions that take arrays."""
     if x.array is not None and name is None:
         return x.array
-    axes = tuple(Index(_letter(p), s) for p, s in enumerate(x.extents))
+    axes = axes_over(x.extents)
     return te.tensor(name, axes, x.element(*axes), x.dtype, hint=hint)
 
 
 def copied(x: Traced, hint: str = "t") -> Traced:
     """The same array as a tensor of its own: what many readers of a costly view should read."""
     return x if x.array is not None else compute(lambda e: e, x, dtype=x.dtype, hint=hint)
-
-
-def _letter(p: int) -> str:
-    return _LETTERS[p] if p < len(_LETTERS) else f"i{p}"
-
-
-def axes_of(flat: Factors) -> tuple[Index, ...]:
-    """An index for each factor, named by its position."""
-    return tuple(Index(_letter(p), s) for p, s in enumerate(flat))
 
 
 def compute(f: Callable[..., Expression], *arrays: Traced, dtype: str, hint: str = "t") -> Traced:
@@ -178,7 +166,7 @@ def compute(f: Callable[..., Expression], *arrays: Traced, dtype: str, hint: str
     """
     given = align(*broadcast(*arrays))
     factors = given[0].factors if given else ()
-    axes = axes_of(tuple(s for g in factors for s in g))
+    axes = axes_over(tuple(s for g in factors for s in g))
     body = f(*(x.at(axes_forms(axes)) for x in given))
     below = list(walk(body.scalar))
     if len(below) <= MOST and not any(isinstance(s, (Read, Reduce, Scan)) for s in below):
@@ -204,7 +192,7 @@ def settled(x: Traced) -> Traced:
     """`x`, as a tensor of its own where its elements take many operations: what a view reads several times."""
     if x.array is not None or x.constant is not None:
         return x
-    body = x.at(axes_forms(axes_of(x.flat)))
+    body = x.at(axes_forms(axes_over(x.flat)))
     return x if sum(1 for _ in walk(body.scalar)) <= MOST else copied(x)
 
 
@@ -232,7 +220,7 @@ def fold(
     """
     chosen = {axis_of(x, a) for a in axes}
     kept: list[Factors] = [() if p in chosen else g for p, g in enumerate(x.factors)]
-    free = axes_of(tuple(s for g in kept for s in g))
+    free = axes_over(tuple(s for g in kept for s in g))
     outer, inner, at, bound = iter(free), 0, list[Coordinate](), list[Index]()
     for p, g in enumerate(x.factors):
         for s in g:
@@ -429,12 +417,12 @@ def concatenate(arrays: Sequence[Traced], axis: int, hint: str = "joined") -> Tr
     begins = [sum((x.extents[p] for x in arrays[:n]), affine(0)) for n in range(len(arrays))]
     parts = align(*(along(x, p, total, _shift(-b)) for x, b in zip(arrays, begins, strict=True)))
     factors = parts[0].factors
-    axes = axes_forms(axes_of(parts[0].flat))
+    axes = axes_forms(axes_over(parts[0].flat))
     place = axes[sum(len(g) for g in factors[:p])] if factors[p] else affine(0)
     body = parts[-1].at(axes)
     for part, end in reversed(list(zip(parts[:-1], begins[1:], strict=True))):
         body = select(less(place, end), part.at(axes), body)
-    array = te.tensor(None, axes_of(parts[0].flat), body, arrays[0].dtype, hint=hint)
+    array = te.tensor(None, axes_over(parts[0].flat), body, arrays[0].dtype, hint=hint)
     return Traced(factors, lambda c: array[tuple(c)], arrays[0].dtype, array if _plain(factors) else None)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from tang_egg.affine import Affine, AffineLike, Dim, Index, affine
+from tang_egg.affine import product as product
 from tang_egg.expression import Expression, value
 
 Factors: TypeAlias = "tuple[Affine, ...]"
@@ -31,14 +32,6 @@ def extent(size: AffineLike) -> Extent | Affine:
     """An extent as programs see it: an integer where it is fixed, else a form over dims."""
     form = affine(size)
     return form if form.value is None else Extent(form.value)
-
-
-def product(sizes: Sequence[Affine]) -> Affine:
-    """The number of points of some factors."""
-    total = affine(1)
-    for s in sizes:
-        total = total * s
-    return total
 
 
 def quotient(whole: Affine, part: Affine) -> Affine | None:

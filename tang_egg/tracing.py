@@ -14,7 +14,6 @@ on the way (loops, calls, shapes) is done while tracing; a choice that depends o
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -28,9 +27,11 @@ from tang_egg.array_types import dtype_of
 from tang_egg.assemble import graph
 from tang_egg.errors import GraphError
 from tang_egg.expression import here
+from tang_egg.importers.weights import identifier
 from tang_egg.ir import Tensor
 from tang_egg.model import Model
 from tang_egg.notation import Array
+from tang_egg.program import unique
 from tang_egg.traced import Traced, of, to_array
 from tang_egg.traced_tidy import tidied
 
@@ -72,7 +73,7 @@ def traced(
     function: Callable[..., Any], specs: Sequence[Any], named: Mapping[str, Any], name: str | None = None
 ) -> Tracing:
     """`trace` with the form of the function's result."""
-    title = _identifier(str(name or getattr(function, "__name__", "traced")).replace("<lambda>", "traced"))
+    title = identifier(str(name or getattr(function, "__name__", "traced")).replace("<lambda>", "traced"))
     declared = _declared(function, specs, named)
     inputs = {label: s for label, s in declared.items() if isinstance(s, Array)}
     with Constants([a.name for a in inputs.values()]) as constants:
@@ -82,7 +83,7 @@ def traced(
         form, results = _results(found, title)
         held = {label: operand(r) for label, r in results.items()}
         taken = {a.name for a in inputs.values()} | set(constants.arrays)
-        names = {label: _free(_identifier(label), taken) for label in held}
+        names = {label: unique(identifier(label), taken) for label in held}
         tensors = [to_array(r, names[label]).node for label, r in held.items()]
     outputs = tidied([t for t in tensors if isinstance(t, Tensor)])
     made = graph(title, *outputs, inputs=list(inputs.values()))
@@ -101,7 +102,7 @@ def _declared(function: Callable[..., Any], specs: Sequence[Any], named: Mapping
             where=str(here()),
             mend="give each argument by position or by name",
         )
-    return {label: _input(_identifier(label), s) for label, s in {**given, **named}.items()}
+    return {label: _input(identifier(label), s) for label, s in {**given, **named}.items()}
 
 
 def _parameters(function: Callable[..., Any], count: int) -> list[str]:
@@ -161,18 +162,3 @@ def _results(found: Any, title: str) -> tuple[Any, dict[str, Any]]:
     if not results:
         raise GraphError(f"'{title}' gives nothing", where=str(here()), mend="return at least one array")
     return form, results
-
-
-def _identifier(name: str) -> str:
-    plain = re.sub(r"\W", "_", name)
-    return plain if plain.isidentifier() else f"_{plain}"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """`name`, or one like it that nothing has; it is taken then."""
-    found, n = name, 1
-    while found in taken:
-        n += 1
-        found = f"{name}_{n}"
-    taken.add(found)
-    return found

@@ -35,6 +35,7 @@ from tang_egg.ir import (
     Test,
     as_position,
     const,
+    folds,
     free,
     map_children,
     tensors_of,
@@ -144,7 +145,7 @@ class _Fixing:
         return new
 
     def _read(self, s: Read) -> Scalar:
-        if isinstance(s.source, Tensor) and _shifted(s) and not _folds(s.source):
+        if isinstance(s.source, Tensor) and _shifted(s) and not folds(s.source):
             return self.scalar(inline(s))
         coordinates = tuple(c if isinstance(c, Affine) else self.rewritten[c] for c in s.coordinates)
         at = [_constant(c, size) for c, size in zip(coordinates, s.source.shape, strict=True)]
@@ -168,10 +169,6 @@ def _shifted(s: Read) -> bool:
     """Whether a coordinate moves along its axis other than as an index by itself."""
     plain = (isinstance(c, Affine) and (c.value is not None or c.single() is not None) for c in s.coordinates)
     return not all(plain)
-
-
-def _folds(t: Tensor) -> bool:
-    return any(isinstance(s, (Reduce, Scan)) for s in walk(t.body))
 
 
 def samples(outputs: Sequence[Tensor], picks: Mapping[str, Sequence[Fixed]]) -> Samples:

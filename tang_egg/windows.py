@@ -29,6 +29,7 @@ from tang_egg.ir import (
     Scan,
     Source,
     Tensor,
+    folds,
     map_children,
     sources,
     tensors_of,
@@ -166,10 +167,6 @@ def _carriers(flow: nx.DiGraph) -> list[Tensor]:
     return chain[::-1]
 
 
-def _folds(t: Tensor) -> bool:
-    return any(isinstance(s, (Reduce, Scan)) for s in walk(t.body))
-
-
 def _branches(flow: nx.DiGraph, t: Tensor) -> bool:
     """Whether several tensors read `t`, and it is no product of which all readers wait for its statistics only."""
     if flow.out_degree(t) < 2:
@@ -187,9 +184,9 @@ def _made_by_contractions(flow: nx.DiGraph, t: Tensor) -> bool:
     seen = set(pending)
     while pending:
         u = pending.pop()
-        if isinstance(u, str) or (_folds(u) and not _contracts(u)):
+        if isinstance(u, str) or (folds(u) and not _contracts(u)):
             return False
-        if not _folds(u):
+        if not folds(u):
             before = [v for v in flow.predecessors(u) if v not in seen]
             seen.update(before)
             pending += before
@@ -203,15 +200,15 @@ def _between(flow: nx.DiGraph, t: Tensor) -> bool:
 
 def _contracts(t: Tensor) -> bool:
     """Whether every fold of a tensor combines elements of several sources."""
-    folds = [s for s in walk(t.body) if isinstance(s, (Reduce, Scan))]
-    return bool(folds) and all(len(sources(*f.body)) > 1 for f in folds)
+    found = [s for s in walk(t.body) if isinstance(s, (Reduce, Scan))]
+    return bool(found) and all(len(sources(*f.body)) > 1 for f in found)
 
 
 def _light(tensors: Sequence[Tensor]) -> set[Tensor]:
     """Tensors without folds, scans and producers that are not light themselves."""
     light: set[Tensor] = set()
     for t in tensors:
-        if not _folds(t) and all(u in light for u in sources(t.body) if isinstance(u, Tensor)):
+        if not folds(t) and all(u in light for u in sources(t.body) if isinstance(u, Tensor)):
             light.add(t)
     return light
 

@@ -27,10 +27,6 @@ WORDS = (
 """Pieces to put in or to put in place of a word."""
 
 
-PATTERNS = (rb"[A-Za-z_]\w*", rb'"[^"\n]*"', rb"\[[^][\n]*\]", rb"\{[^{}\n]*\}", rb"\([^()\n]*\)", rb"[^\w\s]+")
-"""What counts as a word: a name, what stands in quotes or in brackets, signs."""
-
-
 def mutants(seeds: Sequence[bytes], count: int, seed: int = 0) -> Iterator[bytes]:
     """`count` damaged copies of the seeds, taken in turn."""
     for n in range(count):

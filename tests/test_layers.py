@@ -15,7 +15,7 @@ import pytest
 from tests.tree import ROOT, modules, parse
 
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("errors", ("errors", "progress")),
+    ("errors", ("errors", "files", "progress")),
     ("ir", ("node", "affine", "ops", "ir", "monoid", "rewrite", "unify", "program")),
     ("interpret", ("bounds", "check", "interpret")),
     (

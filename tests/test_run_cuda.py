@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from tang_egg import run_cuda_driver
-from tang_egg.affine import Dim, Index, affine
+from tang_egg.affine import Dim, Index, affine, product
 from tang_egg.codegen.device import Launch, Stage, TensorMap
 from tang_egg.codegen.kernel import Buffer, Call, Form, Kernel, number
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.errors import BindError, CodegenError, InputError, TargetError
-from tang_egg.ir import Const, Graph, Input, Read, Source, Tensor, apply, const
+from tang_egg.ir import Const, Graph, Input, Read, Tensor, apply, const
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import Built
 from tang_egg.run_cuda import CudaProgram, function_name, load
@@ -114,17 +114,10 @@ def device_kernel(outputs: tuple[Tensor, ...], dims: tuple[str, ...] = ("n",), *
     """A kernel without statements over the buffers of some outputs."""
     sources = kernel_sources(outputs)
     buffers = tuple(
-        Buffer(s.name, s.dtype, "global", _elements(s), "output" if s in outputs else "input") for s in sources
+        Buffer(s.name, s.dtype, "global", product(s.shape), "output" if s in outputs else "input") for s in sources
     )
     options: dict[str, Any] = {"threads": 128, "tiles": Form(affine(N))} | launch
     return Kernel(f"k_{outputs[0].name}", buffers, dims, (), launch=Launch(**options))
-
-
-def _elements(s: Source) -> Any:
-    total = affine(1)
-    for n in s.shape:
-        total = total * n
-    return total
 
 
 def program_of(graph: Graph, driver: Driver, *kernels: tuple[tuple[Tensor, ...], Kernel]) -> CudaProgram:

@@ -99,7 +99,9 @@ def damaged(compiled: Compiled, change: Callable[[Any, Any], None]) -> CompiledP
                 change(found[name], filling)
             return found
 
-    return Damaged(sound.program, sound.kernels, sound.source, sound._library, sound._entry)
+    return Damaged(
+        sound.program, sound.kernels, sound.layout, sound.source, sound.library, sound.identity, sound._entry
+    )
 
 
 def last_row(a: Any, before: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from tang_egg import array_scalar as s
 from tang_egg import expression as e
 from tang_egg import ops
+from tang_egg.array_types import finfo
 from tang_egg.expression import Expression
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, operand, promoted, real
@@ -264,15 +265,14 @@ _finite_test(s.isfinite, True, "isfinite")
 _finite_test(lambda x: e.eq(x, INF), False, "isposinf")
 _finite_test(lambda x: e.eq(x, -INF), False, "isneginf")
 
-_LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
-
 
 @op("nan_to_num")
 def _nan_to_num(out: Out, x: Traced, nan: Any = None, high: Any = None, low: Any = None) -> Traced:
-    if out.dtype not in _LARGEST:
+    if out.dtype not in ops.FLOATS:
         return x
-    top = _LARGEST[out.dtype] if high is None else float(high)
-    bottom = -_LARGEST[out.dtype] if low is None else float(low)
+    limits = finfo(out.dtype)
+    top = limits.max if high is None else float(high)
+    bottom = limits.min if low is None else float(low)
     given = 0.0 if nan is None else float(nan)
     return pointwise(
         lambda a: e.select(s.isnan(a), given, e.select(e.eq(a, INF), top, e.select(e.eq(a, -INF), bottom, a))), out, x

@@ -11,7 +11,7 @@ from typing import Any
 
 from tang_egg import expression as e
 from tang_egg import ops
-from tang_egg.affine import Affine
+from tang_egg.affine import Affine, product
 from tang_egg.array_scatter import scatter_elements, scatter_nd
 from tang_egg.expression import Expression
 from tang_egg.importers.torch_order import limit
@@ -34,7 +34,6 @@ from tang_egg.traced import (
     reshape,
     sliced,
 )
-from tang_egg.traced_factor import product
 
 MOST = 1 << 20
 """Pairs of a place and a write that are compared for one line of a result, at most."""

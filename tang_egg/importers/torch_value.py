@@ -15,13 +15,12 @@ import numpy as np
 from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg import ops
-from tang_egg.affine import Affine, Dim, Index, affine
+from tang_egg.affine import Affine, Dim, Index, affine, axes_over, product
 from tang_egg.errors import InputError
 from tang_egg.expression import Expression
 from tang_egg.traced import (
     Traced,
     align,
-    axes_of,
     axis_of,
     broadcast,
     cast_to,
@@ -106,10 +105,7 @@ class Symbols:
         if x.is_Add:
             return sum((self._polynomial(a) for a in x.args), affine(0))
         if x.is_Mul:
-            total = affine(1)
-            for a in x.args:
-                total = total * self._polynomial(a)
-            return total
+            return product(map(self._polynomial, x.args))
         if x.is_Pow and x.exp.is_Integer and x.exp > 0:
             base, total = self._polynomial(x.base), affine(1)
             for _ in range(int(x.exp)):
@@ -246,7 +242,7 @@ def contract(
     given = align(*broadcast(*arrays))
     factors = given[0].factors
     chosen = {axis_of(given[0], a) for a in over}
-    free = axes_of(tuple(s for p, g in enumerate(factors) if p not in chosen for s in g))
+    free = axes_over(tuple(s for p, g in enumerate(factors) if p not in chosen for s in g))
     outer, at, bound = iter(free), list[Coordinate](), list[Index]()
     for p, g in enumerate(factors):
         for s in g:
@@ -274,10 +270,7 @@ def largest(r: tuple[Index, ...], x: Expression) -> Expression:
 
 def count(x: Traced, over: Sequence[int]) -> Affine:
     """The number of points of some axes."""
-    total = affine(1)
-    for a in over:
-        total = total * x.extents[a]
-    return total
+    return product(x.extents[a] for a in over)
 
 
 __all__ = [

@@ -8,14 +8,13 @@ from typing import Any
 from tang_egg import array_pad
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg.affine import Affine, Inequality, affine
+from tang_egg.affine import Affine, Inequality, affine, axes_over
 from tang_egg.expression import Expression
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, converted, known, operand
 from tang_egg.traced import (
     Traced,
     axes_forms,
-    axes_of,
     axis_of,
     broadcast_to,
     cast_to,
@@ -54,7 +53,7 @@ def logical(factors: Sequence[Factors], coordinates: Sequence[Coordinate]) -> li
 
 def placed(f: Callable[..., Any], x: Traced, dtype: str | None = None, hint: str = "t") -> Traced:
     """`f(element, *logical coordinates)` as a tensor."""
-    axes = axes_of(x.flat)
+    axes = axes_over(x.flat)
     at = axes_forms(axes)
     body = f(x.at(at), *logical(x.factors, at))
     array = te.tensor(None, axes, cast_to(body, dtype or x.dtype), dtype or x.dtype, hint=hint)
