@@ -290,7 +290,8 @@ def whole_power(x: Expression, y: Expression) -> Expression:
     bits = int(y.type[1:]) - signed
     result, base = Expression(e.as_scalar(1, x.type)), x
     for n in range(bits):
-        result = select(eq((y >> n) & 1, 0), result, result * base)
+        # a choice of factors, not of results: choices within choices are followed on every path
+        result = result * select(eq((y >> n) & 1, 0), 1, base)
         base = base * base
     if not signed:
         return result
