@@ -23,7 +23,8 @@ SAMPLE = (
     "test_batchnorm_example", "test_clip_example", "test_concat_2d_axis_0", "test_convtranspose_pads",
     "test_cumsum_2d_axis_0", "test_depthtospace_example", "test_dequantizelinear_axis", "test_einsum_inner_prod",
     "test_gather_0", "test_gemm_all_attributes", "test_gru_defaults", "test_layer_normalization_2d_axis1",
-    "test_logsoftmax_axis_1", "test_lstm_defaults", "test_maxpool_2d_ceil", "test_pow", "test_quantizelinear",
+    "test_logsoftmax_axis_1", "test_lstm_defaults", "test_maxpool_2d_ceil", "test_pow",
+    "test_pow_types_int64_int64", "test_quantizelinear",
     "test_reduce_mean_keepdims_example", "test_resize_upsample_scales_linear", "test_scatter_elements_with_axis",
     "test_slice", "test_top_k", "test_tril_neg", "test_where_example",
 )  # fmt: skip
