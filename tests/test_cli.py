@@ -54,6 +54,12 @@ def broken():
 """
 
 
+@pytest.fixture(autouse=True)
+def _a_terminal_of_100_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports wrap at the width of the terminal, which test runners set as they like."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with small graphs, in which the command runs."""
