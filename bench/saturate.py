@@ -15,7 +15,8 @@ from bench import log
 from examples.minilm import encoder
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph, tensors_of
-from tang_egg.pipeline import Extraction, extract
+from tang_egg.pipeline import extract
+from tang_egg.pipeline_compiled import Extraction
 
 BUDGET_MS = {
     "softmax": 500,

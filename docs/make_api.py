@@ -28,6 +28,7 @@ PUBLIC = (
     "tang_egg.interpret",
     "tang_egg.errors",
     "tang_egg.pipeline",
+    "tang_egg.pipeline_compiled",
     "tang_egg.schedule",
     "tang_egg.measure",
     "tang_egg.verify",

@@ -124,8 +124,9 @@ if TYPE_CHECKING:
     from tang_egg.importers.onnx import from_onnx
     from tang_egg.importers.torch_export import from_torch
     from tang_egg.model import Model
-    from tang_egg.pipeline import Compiled, optimize
+    from tang_egg.pipeline import optimize
     from tang_egg.pipeline_calls import compile
+    from tang_egg.pipeline_compiled import Compiled
     from tang_egg.text import parse_graph, print_graph
     from tang_egg.tracing import from_function
 
@@ -139,7 +140,7 @@ _LATER = {
     "from_onnx": "tang_egg.importers.onnx",
     "from_torch": "tang_egg.importers.torch_export",
     "load": "tang_egg.artefact",
-    "Compiled": "tang_egg.pipeline",
+    "Compiled": "tang_egg.pipeline_compiled",
     "optimize": "tang_egg.pipeline",
     "parse_graph": "tang_egg.text",
     "print_graph": "tang_egg.text",

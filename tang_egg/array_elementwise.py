@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tang_egg import array_scalar as s
 from tang_egg import expression as e
@@ -17,6 +17,7 @@ from tang_egg.array_types import as_type, floating, is_number, promote_number, t
 from tang_egg.expression import Expression
 from tang_egg.traced import Traced, compute, fail, full
 
+F = TypeVar("F", bound=Callable[..., Traced])
 Scalar1 = Callable[[Expression], Expression]
 Scalar2 = Callable[[Expression, Expression], Expression]
 
@@ -153,13 +154,18 @@ def reciprocal(x: Like, /) -> Traced:
     return real_function(e.recip, x, "reciprocal")
 
 
+def _named(function: F, name: str, doc: str) -> F:
+    """`function` under the name and with the text that a reader of the namespace sees."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
 def _real(name: str, f: Scalar1, doc: str) -> Callable[[Like], Traced]:
     def function(x: Like, /) -> Traced:
         return real_function(f, x, name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return _named(function, name, doc)
 
 
 sqrt = _real("sqrt", e.sqrt, "The square root; NaN below 0.")
@@ -223,9 +229,7 @@ def _rounding(name: str, f: Scalar1, doc: str) -> Callable[[Like], Traced]:
         given = operand(x)
         return compute(f, given, dtype=given.dtype, hint=name) if given.dtype in ops.FLOATS else given
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return _named(function, name, doc)
 
 
 floor = _rounding("floor", e.floor, "The largest integer that is not larger.")
@@ -241,9 +245,7 @@ def _question(name: str, f: Scalar1, otherwise: bool, doc: str) -> Callable[[Lik
             return full(given.extents, otherwise, "bool")
         return compute(f, given, dtype="bool", hint=name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return _named(function, name, doc)
 
 
 isnan = _question("isnan", s.isnan, False, "Where elements are NaN.")
@@ -284,9 +286,7 @@ def _comparison(name: str, f: Scalar2, on_bools: Scalar2) -> Callable[[Like, Lik
         a, b = operands(x1, x2)
         return compute(on_bools if a.dtype == "bool" else f, a, b, dtype="bool", hint=name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Where x1 is {name.replace('_', ' ')} x2."
-    return function
+    return _named(function, name, f"Where x1 is {name.replace('_', ' ')} x2.")
 
 
 less = _comparison("less", lambda a, b: s.compared(a, b, True), lambda a, b: ~a & b)
@@ -302,9 +302,7 @@ def _logical(name: str, f: Callable[..., Expression]) -> Callable[..., Traced]:
         given = [as_type(operand(a), "bool") for a in x]
         return compute(f, *given, dtype="bool", hint=name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name} of whether elements are not zero."
-    return function
+    return _named(function, name, f"{name} of whether elements are not zero.")
 
 
 logical_and = _logical("logical_and", lambda a, b: a & b)
@@ -321,9 +319,7 @@ def _bitwise(name: str, f: Callable[..., Expression], bools: bool = True) -> Cal
             raise fail(f"{name} of {kind}", "convert to an integer type by astype")
         return compute(f, *given, dtype=kind, hint=name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{name} of the bits of integers{' or of bools' if bools else ''}."
-    return function
+    return _named(function, name, f"{name} of the bits of integers{' or of bools' if bools else ''}.")
 
 
 bitwise_and = _bitwise("bitwise_and", lambda a, b: a & b)

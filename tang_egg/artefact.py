@@ -53,7 +53,8 @@ from tang_egg.artefact_model import (
 from tang_egg.artefact_read import read
 from tang_egg.content import content_hash, kernel_names, program_graph, text_hash
 from tang_egg.errors import ArtefactError, TargetError
-from tang_egg.pipeline import RECURSION, Compiled
+from tang_egg.pipeline import RECURSION
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.report_model import Report
 from tang_egg.run import CompiledProgram, Printed, print_program
 from tang_egg.run_arrays import Given

@@ -11,7 +11,7 @@ import numpy as np
 
 from tang_egg.artefact_file import Archive
 from tang_egg.ir import Graph
-from tang_egg.pipeline import Derived, Options
+from tang_egg.pipeline_compiled import Derived, Options
 from tang_egg.program import Program
 from tang_egg.run_toolchain import Identity
 from tang_egg.schedule import Schedule

@@ -45,7 +45,8 @@ from tang_egg.ir import (
     tensors_of,
     walk,
 )
-from tang_egg.pipeline import TARGETS, Derived
+from tang_egg.pipeline import TARGETS
+from tang_egg.pipeline_compiled import Derived
 from tang_egg.program import KernelPlan, Program
 from tang_egg.report_model import Report
 from tang_egg.run_arrays import NUMPY

@@ -11,29 +11,9 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tang_egg.cli_exit import INTERRUPTED, OK, exit_code
 from tang_egg.cli_output import own_temporary
-from tang_egg.errors import (
-    CodegenError,
-    LawError,
-    SaturationError,
-    SelectionError,
-    TangError,
-    TargetError,
-    VerificationError,
-)
-
-OK, WRONG, USAGE, NO_TARGET, NO_KERNEL = range(5)
-INTERRUPTED = 130
-
-_CODES: tuple[tuple[type[TangError], int], ...] = (
-    (VerificationError, WRONG),
-    (TargetError, NO_TARGET),
-    (SaturationError, NO_KERNEL),
-    (SelectionError, NO_KERNEL),
-    (CodegenError, NO_KERNEL),
-    (LawError, NO_KERNEL),
-)
-"""Exit codes by error; every other TangError is about what was asked for."""
+from tang_egg.errors import TangError
 
 
 def saturate_main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +27,7 @@ def saturate_main(arguments: Sequence[str] | None = None) -> int:
         return OK
     except TangError as error:
         print(f"tang-saturate: {error}", file=sys.stderr)
-        return next((code for kind, code in _CODES if isinstance(error, kind)), USAGE)
+        return exit_code(error)
     except BrokenPipeError:  # the reader has seen enough
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

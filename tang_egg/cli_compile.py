@@ -18,21 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from tang_egg.cli_exit import INTERRUPTED, OK, exit_code
 from tang_egg.cli_graph import load_graph, parse_bindings
 from tang_egg.cli_options import Parser
 from tang_egg.cli_output import own_temporary, quiet_output
 from tang_egg.cli_progress import shown
 from tang_egg.cli_weights import read_weights
-from tang_egg.errors import (
-    BindError,
-    CodegenError,
-    LawError,
-    SaturationError,
-    SelectionError,
-    TangError,
-    TargetError,
-    VerificationError,
-)
+from tang_egg.errors import BindError, TangError, TargetError, VerificationError
 from tang_egg.examples import EXAMPLES
 from tang_egg.export import check_folder, export_c
 from tang_egg.export_interface import check_name, library_name
@@ -42,19 +34,6 @@ from tang_egg.pipeline import optimize
 from tang_egg.report_format import count
 from tang_egg.run_toolchain import compiler
 from tang_egg.saturate import Limits
-
-OK, WRONG, USAGE, NO_TARGET, NO_KERNEL = range(5)
-INTERRUPTED = 130
-
-_CODES: tuple[tuple[type[TangError], int], ...] = (
-    (VerificationError, WRONG),
-    (TargetError, NO_TARGET),
-    (SaturationError, NO_KERNEL),
-    (SelectionError, NO_KERNEL),
-    (CodegenError, NO_KERNEL),
-    (LawError, NO_KERNEL),
-)
-"""Exit codes by error; every other TangError is about what was asked for."""
 
 _EPILOG = f"""\
 MODEL is one of
@@ -80,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(_parser().parse_args(arguments))
     except TangError as error:
         print(f"tang-compile: {error}", file=sys.stderr)
-        return next((code for kind, code in _CODES if isinstance(error, kind)), USAGE)
+        return exit_code(error)
     except KeyboardInterrupt:
         print("tang-compile: interrupted", file=sys.stderr)
         return INTERRUPTED

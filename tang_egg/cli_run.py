@@ -18,7 +18,8 @@ from tang_egg.ir import Graph
 from tang_egg.measure import CpuMeasurer, Timing
 from tang_egg.measure_cuda import CudaMeasurer
 from tang_egg.measure_kernels import kernel_times
-from tang_egg.pipeline import Compiled, Extraction, extract_for, optimize, sources
+from tang_egg.pipeline import extract_for, optimize, sources
+from tang_egg.pipeline_compiled import Compiled, Extraction
 from tang_egg.progress import note
 from tang_egg.report import build_report
 from tang_egg.report_answer import Answer, render_answer

@@ -27,7 +27,7 @@ from tang_egg.export_interface import Interface, interface, library_name
 from tang_egg.export_source import source_text
 from tang_egg.export_weights import embedded_source, weights_bytes
 from tang_egg.files import umask
-from tang_egg.pipeline import Compiled
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.run import CompiledProgram
 from tang_egg.run_arrays import Given
 from tang_egg.text import print_graph

@@ -20,7 +20,8 @@ from tang_egg.examples import EXAMPLES
 from tang_egg.files import replacing
 from tang_egg.gallery_graphs import FURTHER
 from tang_egg.ir import Graph, Read, Reduce, Scalar, Scan, Tensor, children, tensors_of
-from tang_egg.pipeline import Extraction, extract
+from tang_egg.pipeline import extract
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.report import build_report
 from tang_egg.report_model import Kernel, Report
 

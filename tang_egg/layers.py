@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tang_egg import expression as e
 from tang_egg import notation as te
@@ -94,6 +94,19 @@ def window_bounds(window: Window) -> tuple[int | None, int | None]:
     )
 
 
+def seen(position: Any, own: Any, causal: bool, bounds: tuple[int | None, int | None]) -> list[te.Condition]:
+    """The conditions under which a query at key `own` sees the key at `position`: both forms, or both expressions."""
+    before, after = bounds
+    live: list[te.Condition] = []
+    if causal:
+        live.append(position <= own)
+    if before is not None:
+        live.append(position > own - (before + 1))
+    if after is not None and not causal:
+        live.append(position <= own + after)
+    return live
+
+
 def _live_keys(
     batch: tuple[Index, ...],
     i: Index,
@@ -106,19 +119,12 @@ def _live_keys(
 ) -> tuple[list[te.Condition], bool]:
     """The conditions under which query `i` sees key `j`, and whether some query may see none."""
     own = affine(i) if align == "start" else affine(i) + j.size - i.size
-    before, after = bounds
-    live: list[te.Condition] = []
-    if causal:
-        live.append(j <= own)
-    if before is not None:
-        live.append(j > own - (before + 1))
-    if after is not None and not causal:
-        live.append(j <= own + after)
+    live = seen(j, own, causal, bounds)
     # A query's own key is inside causal and window; it exists with at least as many keys as queries, and aligned to
     # the start, key 0 does for every query where nothing but later keys is outside.
     n, m = i.size.value, j.size.value
     own_exists = i.size is j.size or (n is not None and m is not None and n <= m)
-    first_seen = align == "start" and before is None and prove_nonnegative(j.size - 1)
+    first_seen = align == "start" and bounds[0] is None and prove_nonnegative(j.size - 1)
     may_be_dead = bool(live) and not own_exists and not first_seen
     if isinstance(mask, Array):
         live.append(broadcast(mask, (*batch, i, j)))

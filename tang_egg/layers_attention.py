@@ -10,8 +10,8 @@ from tang_egg import notation as te
 from tang_egg import ops
 from tang_egg.affine import Affine, AffineLike, Index, affine
 from tang_egg.errors import GraphError
-from tang_egg.expression import Expression, here
-from tang_egg.layers import Window, attention, window_bounds
+from tang_egg.expression import here
+from tang_egg.layers import Window, attention, seen, window_bounds
 from tang_egg.library import expect_rank, expect_size, working_type
 from tang_egg.notation import Array
 
@@ -118,7 +118,7 @@ def paged_attention(
     length = e.cast(lens[b], "i64")
     exists = position < length
     own = length - q.shape[2] + i
-    live = _seen(exists, position, own, causal, window)
+    live = [exists, *seen(position, own, causal, window_bounds(window))]
 
     factor = (q.shape[3].value or 1) ** -0.5 if scale is None else scale
     product = te.sum(d, q[b, h, i, d] * k_pages[page, s, head, d])
@@ -143,21 +143,6 @@ def paged_attention(
 
 def _flat(t: Index, s: Index) -> Affine:
     return t * s.size + s
-
-
-def _seen(
-    exists: Expression, position: Expression, own: Expression, causal: bool, window: Window
-) -> list[te.Condition]:
-    """The conditions under which a key at `position` is seen by a query that stands at key `own`."""
-    before, after = window_bounds(window)
-    live: list[te.Condition] = [exists]
-    if causal:
-        live.append(position <= own)
-    if before is not None:
-        live.append(position > own - (before + 1))
-    if after is not None and not causal:
-        live.append(position <= own + after)
-    return live
 
 
 def _expect_paged(q: Array, k_pages: Array, v_pages: Array, block_table: Array, lens: Array) -> None:

@@ -27,7 +27,7 @@ from tang_egg.ir import (
     walk,
 )
 from tang_egg.monoid import SUM, lifts
-from tang_egg.rewrite import substitute
+from tang_egg.rewrite import replace_reads, substitute
 
 
 def normal_form(graph: Graph, *, axes: bool = False, ieee: bool = False) -> Graph:
@@ -52,22 +52,17 @@ def _plain(body: Scalar) -> bool:
 
 def _through(root: Scalar, made: dict[Tensor, Tensor], outputs: tuple[Tensor, ...]) -> Scalar:
     """`root` over the new tensors, reads of plain ones replaced by what they read."""
-    done: dict[Scalar, Scalar] = {}
-    for s in walk(root):
-        if not isinstance(s, Read):
-            done[s] = map_children(s, lambda c: done[c])
-            continue
-        at: tuple[Coordinate, ...] = tuple(c if isinstance(c, Affine) else done[c] for c in s.coordinates)
+
+    def read(s: Read, at: tuple[Coordinate, ...]) -> Scalar:
         if not isinstance(s.source, Tensor):
-            done[s] = Read(s.source, at, s.at)
-            continue
+            return Read(s.source, at, s.at)
         new = made[s.source]
         at = tuple(c for c, i in zip(at, s.source.axes, strict=True) if i in new.axes)
         if s.source not in outputs and _plain(new.body):
-            done[s] = substitute(new.body, dict(zip(new.axes, at, strict=True)))
-        else:
-            done[s] = Read(new, at, s.at)
-    return done[root]
+            return substitute(new.body, dict(zip(new.axes, at, strict=True)))
+        return Read(new, at, s.at)
+
+    return replace_reads(root, read)
 
 
 def _one_pointed(t: Tensor, body: Scalar, kept: set[Index], ieee: bool) -> Scalar:

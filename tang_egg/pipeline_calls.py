@@ -18,7 +18,8 @@ import numpy as np
 
 from tang_egg.errors import GraphError, InputError
 from tang_egg.expression import here
-from tang_egg.pipeline import Compiled, optimize
+from tang_egg.pipeline import optimize
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.tracing import Tracing, traced
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from tang_egg.errors import InputError
 from tang_egg.model import Model
-from tang_egg.pipeline import Compiled, optimize
+from tang_egg.pipeline import optimize
+from tang_egg.pipeline_compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

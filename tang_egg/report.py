@@ -30,12 +30,12 @@ from tang_egg.report_model import (
 from tang_egg.report_plans import plans_of
 from tang_egg.report_words import Wording, spoken
 from tang_egg.rules.table import equalities
-from tang_egg.run import Built
+from tang_egg.run_layout import Built
 
 if TYPE_CHECKING:
     from tang_egg.extract.assemble import WindowResult
     from tang_egg.extract.select import Candidate as Chosen
-    from tang_egg.pipeline import Compiled, Extraction
+    from tang_egg.pipeline_compiled import Compiled, Extraction
 
 
 def text_report(compiled: Compiled, width: int = 100) -> str:

@@ -19,7 +19,7 @@ from tang_egg.rules.law import Entry
 from tang_egg.rules.table import entries, equalities
 
 if TYPE_CHECKING:
-    from tang_egg.pipeline import Extraction
+    from tang_egg.pipeline_compiled import Extraction
 
 LISTED, SHOWN = 40, 6
 """How many names an error lists, and how many reasons or kernels an answer shows."""

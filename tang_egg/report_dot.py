@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.terms import class_arguments
-from tang_egg.pipeline import Extraction
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.report_words import Wording
 
 LIMIT = 300

@@ -16,7 +16,7 @@ from tang_egg import report_format as say
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.terms import class_arguments
-from tang_egg.pipeline import Extraction
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.report_dot import LIMIT, picked_nodes
 from tang_egg.report_words import Wording
 

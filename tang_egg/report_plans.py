@@ -8,7 +8,7 @@ from tang_egg.ir import sources
 from tang_egg.program import KernelPlan
 
 if TYPE_CHECKING:
-    from tang_egg.pipeline import Extraction
+    from tang_egg.pipeline_compiled import Extraction
 
 
 def plans_of(extraction: Extraction) -> tuple[tuple[tuple[KernelPlan, ...], ...], ...]:

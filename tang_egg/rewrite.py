@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tang_egg.affine import Affine, AffineLike, Atom, Dim, Index, affine, dims_of
 from tang_egg.errors import BindError, GraphError
@@ -47,6 +47,17 @@ def substitute(s: Scalar, mapping: Mapping[Index, Coordinate | AffineLike]) -> S
     """
     forms = {k: v if isinstance(v, Scalar) else affine(v) for k, v in mapping.items()}
     return _Substitution().run(s, {k: v for k, v in forms.items() if v is not affine(k)})
+
+
+def replace_reads(s: Scalar, replace: Callable[[Read, tuple[Coordinate, ...]], Scalar]) -> Scalar:
+    """`s` with every read replaced by `replace(read, coordinates)`, gathered coordinates replaced before."""
+    done: dict[Scalar, Scalar] = {}
+    for x in walk(s):
+        if isinstance(x, Read):
+            done[x] = replace(x, tuple(c if isinstance(c, Affine) else done[c] for c in x.coordinates))
+        else:
+            done[x] = map_children(x, lambda c: done[c])
+    return done[s]
 
 
 class _Substitution:

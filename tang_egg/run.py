@@ -29,9 +29,7 @@ from tang_egg.ir import Input, Tensor
 from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_output, take_dims, take_inputs, take_outputs
-from tang_egg.run_layout import Built as Built
-from tang_egg.run_layout import Layout, layout_of
-from tang_egg.run_layout import in_place as in_place
+from tang_egg.run_layout import Built, Layout, in_place, layout_of
 from tang_egg.schedule import Schedule
 from tang_egg.windows import replace_sources
 

@@ -26,11 +26,12 @@ from tang_egg.codegen.lower_device import lower_device
 from tang_egg.errors import CodegenError, InputError, TargetError
 from tang_egg.ir import Input, Source, Tensor
 from tang_egg.program import KernelPlan, Program
-from tang_egg.run import Built, build_kernels, in_place
+from tang_egg.run import build_kernels
 from tang_egg.run_arrays import NUMPY, bind_dims, take_dims
 from tang_egg.run_cuda_arrays import Placed, check_outputs, is_torch, new_array, place_inputs, place_output
 from tang_egg.run_cuda_bind import Binding, Launch, bind
 from tang_egg.run_cuda_driver import Driver, Function, Unit, driver
+from tang_egg.run_layout import Built, in_place
 from tang_egg.schedule import Schedule
 
 KEPT = 8

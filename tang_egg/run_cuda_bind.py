@@ -19,11 +19,11 @@ from tang_egg.codegen.kernel_run import run_kernel
 from tang_egg.errors import BindError, InputError
 from tang_egg.ir import Source
 from tang_egg.program import Program
-from tang_egg.run import Built
 from tang_egg.run_arrays import NUMPY
 from tang_egg.run_cuda_arrays import Placed
 from tang_egg.run_cuda_driver import Driver, Function, MapSpec
 from tang_egg.run_cuda_maps import map_spec
+from tang_egg.run_layout import Built
 
 Launch: TypeAlias = "tuple[Function, tuple[int, int, int], tuple[int, int, int], tuple[Any, ...], int]"
 """A kernel with grid, block, arguments and bytes of shared memory."""

@@ -21,7 +21,8 @@ from tang_egg.importers.torch_value import Symbols, torch
 from tang_egg.importers.torch_walk import Walk, distinct
 from tang_egg.ir import Graph
 from tang_egg.notation import Array
-from tang_egg.pipeline import Compiled, optimize
+from tang_egg.pipeline import optimize
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.traced import Traced, axes_forms, permute
 
 LOG = logging.getLogger("tang_egg.torch")

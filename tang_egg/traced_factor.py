@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tang_egg.affine import Affine, AffineLike, Dim, Index, affine
-from tang_egg.affine import product as product
+from tang_egg.affine import Affine, AffineLike, Dim, Index, affine, product
 from tang_egg.expression import Expression, value
 
 Factors: TypeAlias = "tuple[Affine, ...]"

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from tang_egg.affine import Affine
 from tang_egg.ir import (
     Graph,
     Input,
@@ -30,11 +29,11 @@ from tang_egg.ir import (
     Source,
     Tensor,
     folds,
-    map_children,
     sources,
     tensors_of,
     walk,
 )
+from tang_egg.rewrite import replace_reads
 from tang_egg.unify import unify
 
 MINIMUM, LARGE = 60, 150
@@ -255,11 +254,4 @@ def _plain(dtype: str) -> str:
 def replace_sources(s: Scalar, source: object) -> Scalar:
     """`s` with every source of a read replaced by `source(old)`."""
     assert callable(source)
-    done: dict[Scalar, Scalar] = {}
-    for x in walk(s):
-        if isinstance(x, Read):
-            at = tuple(c if isinstance(c, Affine) else done[c] for c in x.coordinates)
-            done[x] = Read(source(x.source), at, x.at)
-        else:
-            done[x] = map_children(x, lambda c: done[c])
-    return done[s]
+    return replace_reads(s, lambda x, at: Read(source(x.source), at, x.at))

@@ -13,8 +13,8 @@ from tang_egg.codegen.device import Launch
 from tang_egg.codegen.dialects.cuda import CUDA
 from tang_egg.codegen.printer import Printer, print_kernel
 from tang_egg.ir import Graph
-from tang_egg.run import Built
 from tang_egg.run_cuda import cuda_kernels, cuda_sources
+from tang_egg.run_layout import Built
 from tang_egg.saturate import Limits
 
 

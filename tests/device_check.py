@@ -30,7 +30,8 @@ from tang_egg.cli_graph import typical_sizes
 from tang_egg.errors import TangError
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
-from tang_egg.pipeline import Compiled, optimize, sources
+from tang_egg.pipeline import optimize, sources
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.run_cuda import CudaProgram
 from tang_egg.run_cuda_driver import driver
 from tang_egg.verify import sample_inputs

@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from tang_egg.interpret import interpret
-from tang_egg.pipeline import Extraction, extract
+from tang_egg.pipeline import extract
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.run import compile_program
 from tang_egg.saturate import Limits
 from tests.strategies import Instance, random_instance

@@ -24,7 +24,8 @@ from tang_egg.errors import ArtefactError, GraphError, InputError, TargetError, 
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
 from tang_egg.monoid import SUM
-from tang_egg.pipeline import Compiled, extract
+from tang_egg.pipeline import extract
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.program import Program
 from tang_egg.report_model import Report
 from tang_egg.run import CompiledProgram

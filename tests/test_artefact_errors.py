@@ -21,7 +21,7 @@ from tang_egg.artefact_model import GRAPH, KERNELS, LIBRARY, MANIFEST, PROGRAM
 from tang_egg.content import text_hash
 from tang_egg.errors import ArtefactError, GraphError, TangError, TargetError, TextError
 from tang_egg.ir import Graph
-from tang_egg.pipeline import Compiled
+from tang_egg.pipeline_compiled import Compiled
 
 
 def small() -> Graph:

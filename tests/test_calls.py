@@ -20,7 +20,8 @@ from tang_egg.codegen.legalize import identifier
 from tang_egg.errors import BindError, CodegenError, GraphError, InputError, TangError, TargetError
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Input, Position, Read, Scalar, Tensor, apply, const
-from tang_egg.pipeline import Compiled, optimize
+from tang_egg.pipeline import optimize
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tests.compiled import one_kernel_each, product_graph
 

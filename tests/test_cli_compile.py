@@ -15,12 +15,13 @@ import pytest
 
 import tang_egg as te
 from tang_egg import artefact_file, cli_compile, export
-from tang_egg.cli_compile import NO_TARGET, OK, USAGE, WRONG, main
+from tang_egg.cli_compile import main
+from tang_egg.cli_exit import NO_TARGET, OK, USAGE, WRONG, exit_code
 from tang_egg.cli_weights import read_weights
 from tang_egg.errors import ArtefactError, InputError, TargetError, VerificationError
 from tang_egg.export import export_c
 from tang_egg.export_interface import check_name, library_name
-from tang_egg.pipeline import Compiled, Options
+from tang_egg.pipeline_compiled import Compiled, Options
 from tests.c_library import Library
 
 TEXT = """\
@@ -258,7 +259,7 @@ def test_check_tells_a_library_that_does_not_build_from_one_that_is_wrong(tmp_pa
         cli_compile.check(folder, "small")
     assert caught.value.what == "the example of the library finds other values than the verified program"
     assert "the outputs are not the recorded ones" in caught.value.where
-    assert dict(cli_compile._CODES)[VerificationError] == WRONG
+    assert exit_code(caught.value) == WRONG
 
 
 def test_names_of_libraries() -> None:

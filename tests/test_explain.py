@@ -18,7 +18,8 @@ from tang_egg.errors import TangError
 from tang_egg.examples import EXAMPLES, transformer
 from tang_egg.extract.explain import numbered
 from tang_egg.extract.select import Candidate
-from tang_egg.pipeline import Extraction, extract, extract_for, optimize
+from tang_egg.pipeline import extract, extract_for, optimize
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.report import build_report
 from tang_egg.report_answer import Answer, difference, render_answer
 from tang_egg.report_plans import plans_of

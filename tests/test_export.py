@@ -27,7 +27,8 @@ from tang_egg.export_interface import interface
 from tang_egg.export_sizes import regions
 from tang_egg.ir import Graph
 from tang_egg.ops import FLOATS
-from tang_egg.pipeline import Compiled, choose_schedules, extract
+from tang_egg.pipeline import choose_schedules, extract
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.run import print_program
 from tang_egg.run_layout import padded
 from tang_egg.run_toolchain import compiler

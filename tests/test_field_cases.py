@@ -11,7 +11,7 @@ import pytest
 
 import tang_egg as te
 from tang_egg.errors import GraphError
-from tang_egg.pipeline import Compiled
+from tang_egg.pipeline_compiled import Compiled
 from tests.field_case import CASES, Array, Arrays, Case, differs
 from tests.field_cases import BY_NAME, faults
 from tests.field_graphs import STATEMENTS, UNSTATED, page

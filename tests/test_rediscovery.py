@@ -16,7 +16,8 @@ from tang_egg.assemble import graph
 from tang_egg.examples import EXAMPLES
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Read, Reduce, Scan, walk
-from tang_egg.pipeline import Extraction, extract
+from tang_egg.pipeline import extract
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.rules.table import equalities
 from tang_egg.verify import relative_error, sample_inputs
 from tests.laws import programs

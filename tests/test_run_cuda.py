@@ -20,10 +20,10 @@ from tang_egg.codegen.lower import kernel_sources
 from tang_egg.errors import BindError, CodegenError, InputError, TargetError
 from tang_egg.ir import Const, Graph, Input, Read, Tensor, apply, const
 from tang_egg.program import KernelPlan, Program
-from tang_egg.run import Built
 from tang_egg.run_cuda import CudaProgram, function_name, load
 from tang_egg.run_cuda_driver import Driver, MapSpec, Unit
 from tang_egg.run_cuda_maps import map_spec
+from tang_egg.run_layout import Built
 from tang_egg.schedule import PLAIN
 
 N = Dim("n")

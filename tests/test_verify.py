@@ -10,7 +10,8 @@ import pytest
 
 import tang_egg as te
 from tang_egg.errors import VerificationError
-from tang_egg.pipeline import Compiled, optimize
+from tang_egg.pipeline import optimize
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.verify import verify
 
 P, J, K = te.indices("i j k")

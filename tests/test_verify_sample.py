@@ -15,7 +15,8 @@ from tang_egg.errors import VerificationError
 from tang_egg.examples import EXAMPLES
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph
-from tang_egg.pipeline import Compiled, optimize
+from tang_egg.pipeline import optimize
+from tang_egg.pipeline_compiled import Compiled
 from tang_egg.run import CompiledProgram
 from tang_egg.verify import sample_inputs, verify
 from tang_egg.verify_compare import excess

@@ -25,7 +25,6 @@ from tang_egg.importers.onnx_file import File, read
 from tang_egg.importers.onnx_run import Frame, Problem, Session, opsets, plain_domain
 from tang_egg.importers.onnx_table import TABLE
 from tang_egg.importers.onnx_value import (
-    MOST_AXES,
     NUMPY,
     Forms,
     Items,
@@ -39,6 +38,7 @@ from tang_egg.importers.onnx_value import (
     element_type,
     identifier,
 )
+from tang_egg.importers.weights import MOST_AXES
 from tang_egg.ir import Graph, Tensor
 from tang_egg.model import Model
 from tang_egg.traced import Traced

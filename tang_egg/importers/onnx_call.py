@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-import numpy as np
-
 from tang_egg.affine import Affine, affine
 from tang_egg.errors import InputError
 from tang_egg.importers.onnx_file import File, tensor
@@ -272,7 +270,3 @@ def extent(x: Traced, axis: int, what: str) -> int:
     if size is None:
         raise Unsupported(f"{what} of symbolic extent {x.extents[axis]}")
     return size
-
-
-def as_numbers(values: Sequence[int]) -> Array:
-    return np.array(values, np.int64)

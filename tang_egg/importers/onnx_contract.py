@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg import ops, traced
-from tang_egg.affine import Index, affine
+from tang_egg.affine import Index, affine, product
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_value import Unsupported, Value
 from tang_egg.traced import Traced
-from tang_egg.traced_factor import Coordinate, Factors, product, refine
+from tang_egg.traced_factor import Coordinate, Factors, refine
 
 OPERATORS = Table()
 

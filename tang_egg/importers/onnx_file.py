@@ -16,13 +16,8 @@ from typing import Any
 import numpy as np
 
 from tang_egg.errors import InputError
-from tang_egg.importers.onnx_value import ELEMENTS, LARGEST, MOST_AXES, Array, Known, broken, element_type
-
-STORED = {
-    "f32": "<f4", "f64": "<f8", "f16": "<f2", "bf16": "<u2", "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4",
-    "i64": "<i8", "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8",
-}  # fmt: skip
-"""The NumPy type of the bytes of a tensor; bf16 as its bits."""
+from tang_egg.importers.onnx_value import ELEMENTS, LARGEST, Array, Known, broken, element_type
+from tang_egg.importers.weights import MOST_AXES, VIEWS
 
 FIELDS = {
     "f32": "float_data", "f64": "double_data", "i64": "int64_data", "u64": "uint64_data", "u32": "uint64_data",
@@ -149,7 +144,7 @@ def tensor(proto: Any, file: File, where: str) -> Known:
 
 
 def _of_bytes(data: bytes, dtype: str, count: int, label: str) -> Array:
-    stored = np.dtype(STORED[dtype])
+    stored = np.dtype(VIEWS[dtype])
     if len(data) != count * stored.itemsize:
         raise broken(f"a tensor of {count} elements of {dtype} has {len(data)} bytes", label)
     return np.frombuffer(data, stored)
@@ -163,10 +158,10 @@ def _of_field(proto: Any, dtype: str, count: int, label: str) -> Array:
         bits = np.array(values, np.int64)
         if count and not (int(bits.min()) >= 0 and int(bits.max()) < 1 << 16):
             raise broken(f"an element of {dtype} does not fit 16 bits", label)
-        return bits.astype(np.uint16).view(STORED[dtype])
+        return bits.astype(np.uint16).view(VIEWS[dtype])
     wide = np.array(values, np.uint64 if dtype in ("u32", "u64") else None)
     with np.errstate(all="ignore"):
-        narrow = wide.astype(np.dtype(STORED[dtype]))
+        narrow = wide.astype(np.dtype(VIEWS[dtype]))
     if dtype[0] in "iu" and not (narrow.astype(wide.dtype) == wide).all():
         raise broken(f"an element does not fit {dtype}", label)
     return narrow
@@ -196,7 +191,7 @@ def _external(proto: Any, file: File, label: str, dtype: str, count: int) -> Arr
             label,
             "move the file beside the model and give its plain name",
         )
-    size = count * np.dtype(STORED[dtype]).itemsize
+    size = count * np.dtype(VIEWS[dtype]).itemsize
     try:
         there = path.stat().st_size if path.is_file() else None
     except (OSError, ValueError):
@@ -210,9 +205,9 @@ def _external(proto: Any, file: File, label: str, dtype: str, count: int) -> Arr
             label,
         )
     if not size:
-        return np.empty(0, np.dtype(STORED[dtype]))
+        return np.empty(0, np.dtype(VIEWS[dtype]))
     try:
-        return np.asarray(np.memmap(path, np.dtype(STORED[dtype]), "r", offset, (count,)))
+        return np.asarray(np.memmap(path, np.dtype(VIEWS[dtype]), "r", offset, (count,)))
     except (OSError, ValueError) as error:
         raise broken(f"{location!r} cannot be opened: {error}", label, "check the file's permissions") from None
 

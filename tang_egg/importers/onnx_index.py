@@ -9,12 +9,11 @@ import numpy as np
 from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg import ops, traced
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, affine, product
 from tang_egg.expression import Expression, value
 from tang_egg.importers.onnx_call import Call, Table, extent
 from tang_egg.importers.onnx_value import Known, Value, known
 from tang_egg.traced import Traced
-from tang_egg.traced_factor import product
 
 OPERATORS = Table()
 

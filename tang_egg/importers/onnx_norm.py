@@ -10,12 +10,11 @@ from tang_egg import array_scalar as s
 from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg import traced
-from tang_egg.affine import Affine
+from tang_egg.affine import Affine, product
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_reduce import mean, sums
 from tang_egg.importers.onnx_value import Known, Unsupported, Value, known
 from tang_egg.traced import Traced, compute, fold
-from tang_egg.traced_factor import product
 
 OPERATORS = Table()
 

@@ -6,13 +6,13 @@ from functools import partial
 
 from tang_egg import expression as e
 from tang_egg import traced
-from tang_egg.affine import affine
+from tang_egg.affine import affine, product
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import Expression, value
 from tang_egg.importers.onnx_call import Call, Table, extent
 from tang_egg.importers.onnx_value import Unsupported, Value
 from tang_egg.traced import Traced
-from tang_egg.traced_factor import Coordinate, plus, product, times
+from tang_egg.traced_factor import Coordinate, plus, times
 
 OPERATORS = Table()
 

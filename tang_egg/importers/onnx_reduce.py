@@ -8,7 +8,7 @@ from tang_egg import array_scalar as s
 from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg import ops, traced
-from tang_egg.affine import Index, affine
+from tang_egg.affine import Index, affine, product
 from tang_egg.expression import Expression
 from tang_egg.importers.onnx_call import Call, Table, extent
 from tang_egg.importers.onnx_elementwise import converted
@@ -16,7 +16,6 @@ from tang_egg.importers.onnx_value import Value
 from tang_egg.library_scan import cumulative_prod, cumulative_sum
 from tang_egg.library_sort import top_k as best
 from tang_egg.traced import Traced, compute, fold
-from tang_egg.traced_factor import product
 
 OPERATORS = Table()
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tang_egg.affine import product
 from tang_egg.errors import TangError
 from tang_egg.importers.onnx_call import Call, Row, Table
 from tang_egg.importers.onnx_file import File, sparse, tensor
@@ -26,7 +27,6 @@ from tang_egg.importers.onnx_value import (
     broken,
 )
 from tang_egg.traced import Traced
-from tang_egg.traced_factor import product
 
 MOST_STEPS = 1 << 16
 """Nodes that are imported in all, each trip of an unrolled loop anew."""

@@ -8,14 +8,15 @@ import numpy as np
 
 from tang_egg import expression as e
 from tang_egg import traced
-from tang_egg.affine import Affine, affine
+from tang_egg.affine import Affine, affine, product
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import value
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_file import sparse
-from tang_egg.importers.onnx_value import MOST_AXES, Unsupported, Value, element_type, forms, known, shape_value
+from tang_egg.importers.onnx_value import Unsupported, Value, element_type, forms, known, shape_value
+from tang_egg.importers.weights import MOST_AXES
 from tang_egg.traced import Traced
-from tang_egg.traced_factor import product, quotient
+from tang_egg.traced_factor import quotient
 
 OPERATORS = Table()
 

@@ -56,8 +56,6 @@ NUMPY = {
 LARGEST = 1 << 20
 """Elements that an array computed at import may have, unless its operands have as many."""
 
-MOST_AXES = 32
-
 
 class Unsupported(Exception):
     """A node that cannot be imported, and why. `needs`: inputs of the model that would have to be known."""
