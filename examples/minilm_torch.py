@@ -23,7 +23,7 @@ from examples import minilm
 from examples.minilm import EPSILON, HEADS, HIDDEN, LAYERS, LONGEST, POSITIONS, WIDTH, WORDS
 from tang_egg.errors import TangError
 from tang_egg.importers import safetensors
-from tang_egg.importers.torch_export import from_torch
+from tang_egg.importers.torch import from_torch
 from tang_egg.model import Model
 
 Encoder = Callable[[Any], Any]

@@ -122,7 +122,7 @@ if TYPE_CHECKING:
     from tang_egg.artefact import load
     from tang_egg.content import content_hash
     from tang_egg.importers.onnx import from_onnx
-    from tang_egg.importers.torch_export import from_torch
+    from tang_egg.importers.torch import from_torch
     from tang_egg.model import Model
     from tang_egg.pipeline import optimize
     from tang_egg.pipeline_calls import compile
@@ -138,7 +138,7 @@ _LATER = {
     "content_hash": "tang_egg.content",
     "from_function": "tang_egg.tracing",
     "from_onnx": "tang_egg.importers.onnx",
-    "from_torch": "tang_egg.importers.torch_export",
+    "from_torch": "tang_egg.importers.torch",
     "load": "tang_egg.artefact",
     "Compiled": "tang_egg.pipeline_compiled",
     "optimize": "tang_egg.pipeline",

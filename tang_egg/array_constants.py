@@ -33,8 +33,9 @@ from tang_egg.array_types import (
 from tang_egg.expression import Expression, constant, select, value
 from tang_egg.importers.weights import identifier
 from tang_egg.notation import Array
-from tang_egg.traced import Traced, fail, full, less, of, positions
+from tang_egg.traced import Traced, fail, full, of, positions
 from tang_egg.traced_factor import plus, times
+from tang_egg.traced_view import less
 
 Like: TypeAlias = "Traced | Array | Number | NDArray[Any] | np.generic | Sequence[Any]"
 """What stands for an array in a traced program."""

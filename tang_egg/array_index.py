@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tang_egg import ops
+from tang_egg import ops, traced_view
 from tang_egg import traced as tr
 from tang_egg.affine import Affine, Dim, Index, affine
 from tang_egg.array_constants import Like, operand
@@ -21,7 +21,8 @@ from tang_egg.array_types import as_type
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import Expression, cast, select, value
 from tang_egg.notation import Array
-from tang_egg.traced import Traced, axis_of, compute, expand_dims, fail, sliced, squeeze
+from tang_egg.traced import Traced, axis_of, compute, fail
+from tang_egg.traced_view import expand_dims, sliced, squeeze
 
 
 def getitem(x: Like, key: Any, /) -> Traced:
@@ -238,7 +239,7 @@ def take(x: Like, indices: Like, /, *, axis: int | None = None) -> Traced:
     given = operand(x)
     if axis is None:
         if given.ndim != 1:
-            given = tr.reshape(given, (-1,))
+            given = traced_view.reshape(given, (-1,))
         axis = 0
     p = axis_of(given, axis)
     return gathered(given, [p], [_integers(indices)], p)

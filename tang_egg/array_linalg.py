@@ -10,6 +10,7 @@ from tang_egg import array_elementwise as el
 from tang_egg import array_reduce as red
 from tang_egg import notation as te
 from tang_egg import traced as tr
+from tang_egg import traced_view
 from tang_egg.affine import Affine, Index, affine, axes_over
 from tang_egg.array_constants import Like, operand, operands
 from tang_egg.array_shape import diagonal, moveaxis, stack
@@ -142,7 +143,7 @@ def tensordot(x1: Like, x2: Like, /, *, axes: Any = 2) -> Traced:
 
 def outer(x1: Like, x2: Like, /) -> Traced:
     """The products of all pairs of elements of two vectors (flattened arrays)."""
-    a, b = (tr.reshape(x, (-1,)) for x in operands(x1, x2))
+    a, b = (traced_view.reshape(x, (-1,)) for x in operands(x1, x2))
     return contract((a, b), (["i"], ["j"]), ["i", "j"], "outer")
 
 
@@ -210,7 +211,7 @@ def cross(x1: Like, x2: Like, /, *, axis: int = -1) -> Traced:
     a, b = (moveaxis(x, axis, -1) for x in operands(x1, x2))
     if a.extents[-1].value != 3 or b.extents[-1].value != 3:
         raise fail(f"a vector product of {a.extents[-1]} and {b.extents[-1]} elements", "give axes of three elements")
-    x, y = ([tr.squeeze(tr.sliced(v, -1, n, 1), [-1]) for n in range(3)] for v in (a, b))
+    x, y = ([traced_view.squeeze(traced_view.sliced(v, -1, n, 1), [-1]) for n in range(3)] for v in (a, b))
     parts = [el.subtract(el.multiply(x[i], y[j]), el.multiply(x[j], y[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
     return stack(parts, axis=axis)
 
@@ -219,12 +220,12 @@ def kron(x1: Like, x2: Like, /) -> Traced:
     """The Kronecker product: every element of x1 times x2."""
     a, b = operands(x1, x2)
     while a.ndim < b.ndim:
-        a = tr.expand_dims(a, 0)
+        a = traced_view.expand_dims(a, 0)
     while b.ndim < a.ndim:
-        b = tr.expand_dims(b, 0)
+        b = traced_view.expand_dims(b, 0)
     names: list[Labels] = [[("a", p) for p in range(a.ndim)], [("b", p) for p in range(b.ndim)]]
     result = [n for pair in zip(*names, strict=True) for n in pair]
-    return tr.reshape(
+    return traced_view.reshape(
         contract((a, b), names, result, "kron"), [s * t for s, t in zip(a.extents, b.extents, strict=True)]
     )
 
@@ -240,8 +241,8 @@ def _matrix(x: Like, what: str) -> tuple[Traced, list[list[Traced]]]:
     if n is None or given.extents[-2].value != n or n > _LARGEST:
         raise fail(f"the {what} of matrices in an array of shape {given.shape}",
                    f"give square matrices of at most {_LARGEST} rows in the last two axes")  # fmt: skip
-    rows = [tr.squeeze(tr.sliced(given, -2, i, 1), [-2]) for i in range(n)]
-    return given, [[tr.squeeze(tr.sliced(r, -1, j, 1), [-1]) for j in range(n)] for r in rows]
+    rows = [traced_view.squeeze(traced_view.sliced(given, -2, i, 1), [-2]) for i in range(n)]
+    return given, [[traced_view.squeeze(traced_view.sliced(r, -1, j, 1), [-1]) for j in range(n)] for r in rows]
 
 
 def _determinant(m: list[list[Expression]]) -> Expression:

@@ -6,15 +6,16 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from tang_egg import traced as tr
+from tang_egg import traced_view
 from tang_egg.affine import Affine, affine
 from tang_egg.array_constants import Like, operand
 from tang_egg.array_shape import chosen
 from tang_egg.array_types import number_as
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import Expression, select, value
-from tang_egg.traced import Traced, fail, less
+from tang_egg.traced import Traced, fail
 from tang_egg.traced_factor import Coordinate, plus
+from tang_egg.traced_view import less
 
 
 def pad(x: Like, pad_width: Any, /, mode: str = "constant", *, constant_values: Like = 0) -> Traced:
@@ -31,7 +32,7 @@ def pad(x: Like, pad_width: Any, /, mode: str = "constant", *, constant_values: 
             continue
         if mode == "constant":
             fill = number_as(_one(constant_values), given.dtype).at(())
-            given = tr.padded(given, p, before, after, fill)
+            given = traced_view.padded(given, p, before, after, fill)
         else:
             given = kinds[mode](given, p, before, after)
     return given

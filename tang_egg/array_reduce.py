@@ -18,19 +18,8 @@ from tang_egg.array_constants import Like, operand
 from tang_egg.array_types import accumulator, as_type, astype, dtype_of, floating, truth
 from tang_egg.expression import Expression, Value, cast, value
 from tang_egg.notation import Array
-from tang_egg.traced import (
-    Traced,
-    along,
-    axis_of,
-    concatenate,
-    copied,
-    fail,
-    fold,
-    full,
-    of,
-    reshape,
-    to_array,
-)
+from tang_egg.traced import Traced, axis_of, copied, fail, fold, full, of, to_array
+from tang_egg.traced_view import along, concatenate, reshape
 
 Axis: TypeAlias = "int | Sequence[int] | None"
 Bound: TypeAlias = "tuple[Index, ...]"

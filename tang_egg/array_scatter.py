@@ -12,6 +12,7 @@ from typing import Any
 
 from tang_egg import notation as te
 from tang_egg import traced as tr
+from tang_egg import traced_view
 from tang_egg.affine import Affine, Index, affine, axes_over, product
 from tang_egg.array_constants import Like, operand
 from tang_egg.array_index import _integers as integers
@@ -65,8 +66,9 @@ def scatter_nd(x: Like, indices: Like, updates: Like, /, *, mode: str = "set") -
     lead = index.extents[:-1]
     new = tr.broadcast_to(new, (*lead, *given.extents[depth:]))
     parts = [
-        positions_in(tr.squeeze(tr.sliced(index, -1, n, 1), [-1]), given.extents[n]) for n in range(depth)
-    ]  # fmt: skip
+        positions_in(traced_view.squeeze(traced_view.sliced(index, -1, n, 1), [-1]), given.extents[n])
+        for n in range(depth)
+    ]
 
     def fold(c: Sequence[Affine]) -> Expression:
         bound = tuple(Index(f"u{n}", s) for n, s in enumerate(lead))

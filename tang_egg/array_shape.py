@@ -9,14 +9,16 @@ from typing import Any
 
 from tang_egg import array_elementwise as el
 from tang_egg import traced as tr
+from tang_egg import traced_view
 from tang_egg.affine import Affine, AffineLike, affine
 from tang_egg.array_constants import Like, operand, operands
 from tang_egg.array_reduce import Axis, axes_in
 from tang_egg.array_types import number_as
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import Expression, select, value
-from tang_egg.traced import Traced, axis_of, fail, less
+from tang_egg.traced import Traced, axis_of, fail
 from tang_egg.traced_factor import Coordinate, extent, plus
+from tang_egg.traced_view import less
 
 Shape = Any
 """An extent, or a sequence of them."""
@@ -38,7 +40,7 @@ def view(x: Traced, shape: Sequence[AffineLike], at: Callable[..., Sequence[Any]
 
 def reshape(x: Like, /, shape: Shape, *, copy: bool | None = None) -> Traced:
     """As many elements in another shape, row-major; one extent may be -1."""
-    return tr.reshape(operand(x), shape_of(shape))
+    return traced_view.reshape(operand(x), shape_of(shape))
 
 
 def ravel(x: Like, /) -> Traced:
@@ -47,13 +49,13 @@ def ravel(x: Like, /) -> Traced:
 
 def permute_dims(x: Like, /, axes: Sequence[int]) -> Traced:
     """Axis n of the result is axis `axes[n]`."""
-    return tr.permute(operand(x), axes)
+    return traced_view.permute(operand(x), axes)
 
 
 def transpose(x: Like, /, axes: Sequence[int] | None = None) -> Traced:
     """Axes in the order given, or reversed."""
     given = operand(x)
-    return tr.permute(given, tuple(reversed(range(given.ndim))) if axes is None else axes)
+    return traced_view.permute(given, tuple(reversed(range(given.ndim))) if axes is None else axes)
 
 
 def matrix_transpose(x: Like, /) -> Traced:
@@ -66,7 +68,7 @@ def swapaxes(x: Like, axis1: int, axis2: int, /) -> Traced:
     order = list(range(given.ndim))
     a, b = axis_of(given, axis1), axis_of(given, axis2)
     order[a], order[b] = b, a
-    return tr.permute(given, order)
+    return traced_view.permute(given, order)
 
 
 def moveaxis(x: Like, source: int | Sequence[int], destination: int | Sequence[int], /) -> Traced:
@@ -78,17 +80,17 @@ def moveaxis(x: Like, source: int | Sequence[int], destination: int | Sequence[i
     order = [p for p in range(given.ndim) if p not in old]
     for n, p in sorted(zip(new, old, strict=True)):
         order.insert(n, p)
-    return tr.permute(given, order)
+    return traced_view.permute(given, order)
 
 
 def expand_dims(x: Like, /, axis: int | Sequence[int] = 0) -> Traced:
     """An axis of one element before each position of the result."""
     given = operand(x)
     if isinstance(axis, int):
-        return tr.expand_dims(given, axis)
+        return traced_view.expand_dims(given, axis)
     rank = given.ndim + len(axis)
     for a in sorted(a + rank if a < 0 else a for a in axis):
-        given = tr.expand_dims(given, a)
+        given = traced_view.expand_dims(given, a)
     return given
 
 
@@ -96,8 +98,8 @@ def squeeze(x: Like, /, axis: Axis = None) -> Traced:
     """Axes of one element left out: all of them for None."""
     given = operand(x)
     if axis is None:
-        return tr.squeeze(given, [p for p, s in enumerate(given.extents) if s.value == 1])
-    return tr.squeeze(given, axes_in(given, axis))
+        return traced_view.squeeze(given, [p for p, s in enumerate(given.extents) if s.value == 1])
+    return traced_view.squeeze(given, axes_in(given, axis))
 
 
 def broadcast_to(x: Like, /, shape: Shape) -> Traced:
@@ -124,12 +126,12 @@ def concat(arrays: Sequence[Like], /, *, axis: int | None = 0) -> Traced:
         raise fail(f"arrays of {', '.join(str(x.ndim) for x in given)} axes do not join", "give them the same axes")
     p = axis_of(given[0], axis)
     kept = [x for x in given if x.extents[p].value != 0]
-    return kept[0] if len(kept) == 1 else tr.concatenate(kept or given[:1], p)
+    return kept[0] if len(kept) == 1 else traced_view.concatenate(kept or given[:1], p)
 
 
 def stack(arrays: Sequence[Like], /, *, axis: int = 0) -> Traced:
     """Arrays of one shape beside each other along a new axis."""
-    return concat([tr.expand_dims(x, axis) for x in operands(*arrays)], axis=axis)
+    return concat([traced_view.expand_dims(x, axis) for x in operands(*arrays)], axis=axis)
 
 
 def unstack(x: Like, /, *, axis: int = 0) -> tuple[Traced, ...]:
@@ -137,7 +139,7 @@ def unstack(x: Like, /, *, axis: int = 0) -> tuple[Traced, ...]:
     given = operand(x)
     p = axis_of(given, axis)
     count = fixed(given, p, "unstack")
-    return tuple(tr.squeeze(tr.sliced(given, p, n, 1), [p]) for n in range(count))
+    return tuple(traced_view.squeeze(traced_view.sliced(given, p, n, 1), [p]) for n in range(count))
 
 
 def fixed(x: Traced, axis: int, what: str) -> int:
@@ -163,7 +165,7 @@ def split(x: Like, sections: int | Sequence[AffineLike], /, *, axis: int = 0) ->
     for a, b in itertools.pairwise(cuts):
         if (b - a).value is not None and (b - a).value < 0:
             raise fail(f"the cuts {list(sections)} of an axis of {size}", "give increasing positions inside the axis")
-        parts.append(tr.sliced(given, p, a, b - a))
+        parts.append(traced_view.sliced(given, p, a, b - a))
     return parts
 
 
@@ -171,7 +173,7 @@ def flip(x: Like, /, *, axis: Axis = None) -> Traced:
     """The order of elements along axes reversed."""
     given = operand(x)
     for p in axes_in(given, axis):
-        given = tr.flip(given, p)
+        given = traced_view.flip(given, p)
     return given
 
 
@@ -179,7 +181,7 @@ def roll(x: Like, /, shift: AffineLike | Sequence[AffineLike], *, axis: Axis = N
     """Elements moved on along axes; those that leave at the end come in at the start."""
     given = operand(x)
     if axis is None:
-        return tr.reshape(roll(ravel(given), shift, axis=0), given.extents)
+        return traced_view.reshape(roll(ravel(given), shift, axis=0), given.extents)
     # one axis may be rolled several times
     axes = [axis_of(given, a) for a in ((axis,) if isinstance(axis, int) else axis)]
     shifts = list(shift) if isinstance(shift, Sequence) else [shift] * len(axes)
@@ -232,8 +234,8 @@ def repeat(x: Like, repeats: int, /, *, axis: int | None = None) -> Traced:
         raise fail(f"a repetition {repeats!r} times", "give one whole number from 0 for all elements")
     p = axis_of(given, axis)
     size = given.extents
-    spread = tr.broadcast_to(tr.expand_dims(given, p + 1), (*size[: p + 1], repeats, *size[p + 1 :]))
-    return tr.reshape(spread, (*size[:p], size[p] * repeats, *size[p + 1 :]))
+    spread = tr.broadcast_to(traced_view.expand_dims(given, p + 1), (*size[: p + 1], repeats, *size[p + 1 :]))
+    return traced_view.reshape(spread, (*size[:p], size[p] * repeats, *size[p + 1 :]))
 
 
 def tile(x: Like, repetitions: Shape, /) -> Traced:
@@ -242,13 +244,13 @@ def tile(x: Like, repetitions: Shape, /) -> Traced:
     rank = builtins.max(given.ndim, len(times))
     times = (affine(1),) * (rank - len(times)) + times
     size = (affine(1),) * (rank - given.ndim) + given.extents
-    given = tr.reshape(given, size)
+    given = traced_view.reshape(given, size)
     apart = given
     for p in reversed(range(rank)):
-        apart = tr.expand_dims(apart, p)
+        apart = traced_view.expand_dims(apart, p)
     pairs = [(n, s) for n, s in zip(times, size, strict=True)]
     spread = tr.broadcast_to(apart, [s for pair in pairs for s in pair])
-    return tr.reshape(spread, [n * s for n, s in pairs])
+    return traced_view.reshape(spread, [n * s for n, s in pairs])
 
 
 def tril(x: Like, /, *, k: AffineLike = 0) -> Traced:

@@ -10,8 +10,7 @@ from typing import Any
 
 from tang_egg import array_elementwise as el
 from tang_egg import notation as te
-from tang_egg import ops
-from tang_egg import traced as tr
+from tang_egg import ops, traced_view
 from tang_egg.affine import Affine, Index, affine, axes_over
 from tang_egg.array_constants import Like, operand, operands
 from tang_egg.array_index import getitem, take_along_axis
@@ -153,14 +152,14 @@ def median(x: Like, /, *, axis: int | None = None, keepdims: bool = False) -> Tr
     given = as_type(given, floating(given.dtype))
     rank = given.ndim
     if axis is None:
-        flat = tr.reshape(given, (-1,))
+        flat = traced_view.reshape(given, (-1,))
         found = median(flat, axis=0)
-        return tr.reshape(found, (1,) * rank) if keepdims else found
+        return traced_view.reshape(found, (1,) * rank) if keepdims else found
     p = axis_of(given, axis)
     n = fixed(given, p, "a median")
     if n == 0:
         raise fail("the median of no elements", "give an axis with elements")
-    middle = tr.sliced(sort(given, axis=p), p, (n - 1) // 2, 2 - n % 2)
+    middle = traced_view.sliced(sort(given, axis=p), p, (n - 1) // 2, 2 - n % 2)
     found = mean(middle, axis=p, keepdims=keepdims)
     spoilt = el.isnan(given)
     from tang_egg.array_reduce import any as some

@@ -93,7 +93,7 @@ def _onnx() -> None:
 def _torch() -> None:
     import torch
 
-    from tang_egg.importers.torch_export import from_torch
+    from tang_egg.importers.torch import from_torch
 
     class Small(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         def forward(self, x: Any) -> Any:

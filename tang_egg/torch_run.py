@@ -23,7 +23,8 @@ from tang_egg.ir import Graph
 from tang_egg.notation import Array
 from tang_egg.pipeline import optimize
 from tang_egg.pipeline_compiled import Compiled
-from tang_egg.traced import Traced, axes_forms, permute
+from tang_egg.traced import Traced, axes_forms
+from tang_egg.traced_view import permute
 
 LOG = logging.getLogger("tang_egg.torch")
 KEPT = 32

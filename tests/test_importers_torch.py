@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from tang_egg.importers.torch_export import from_torch  # noqa: E402
+from tang_egg.importers.torch import from_torch  # noqa: E402
 from tang_egg.importers.torch_table import op, overloads, rows  # noqa: E402
 from tang_egg.model import Model  # noqa: E402
 from tests.torch_ops import compare  # noqa: E402

@@ -182,6 +182,7 @@ def test_importing_the_package_does_not_import_the_compiler() -> None:
 
 
 def test_every_public_name_exists() -> None:
+    """Of optional packages too: what needs one says so when it is called."""
     missing = [n for n in te.__all__ if n not in ("Compiled", "optimize") and not hasattr(te, n)]
     assert not missing
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tang_egg import array_api as xp
 from tang_egg import notation as te
 from tang_egg import traced as tr
+from tang_egg import traced_view
 from tang_egg.affine import affine
 from tang_egg.errors import GraphError
 from tang_egg.ir import Read, walk
@@ -185,9 +186,9 @@ def test_coordinates_are_counted() -> None:
     with pytest.raises(GraphError, match="1 coordinates for 2 axes"):
         x.element(0)
     with pytest.raises(GraphError, match="there is no axis 2"):
-        tr.flip(x, 2)
+        traced_view.flip(x, 2)
     with pytest.raises(GraphError, match="no axis can be put at 4"):
-        tr.expand_dims(x, 4)
+        traced_view.expand_dims(x, 4)
     assert repr(x) == "x: f32[2, 3]" and repr(x.T) == "a view: f32[3, 2]"
 
 

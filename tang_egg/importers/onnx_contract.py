@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg import ops, traced
+from tang_egg import ops, traced, traced_view
 from tang_egg.affine import Index, affine, product
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_value import Unsupported, Value
@@ -81,8 +81,8 @@ def gemm(call: Call) -> Value:
     a, b = call.x(0), call.x(1)
     if a.ndim != 2 or b.ndim != 2:
         raise call.wrong(f"the operands have {a.ndim} and {b.ndim} axes, not 2")
-    a = traced.permute(a, (1, 0)) if call.integer("transA", 0) else a
-    b = traced.permute(b, (1, 0)) if call.integer("transB", 0) else b
+    a = traced_view.permute(a, (1, 0)) if call.integer("transA", 0) else a
+    b = traced_view.permute(b, (1, 0)) if call.integer("transB", 0) else b
     found = scaled(matmul(a, b, hint="gemm"), call.number("alpha", 1.0))
     if not call.given(2):
         return found

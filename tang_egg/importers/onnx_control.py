@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tang_egg import expression as e
-from tang_egg import traced
+from tang_egg import traced_view
 from tang_egg.affine import affine
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_shape import joined
@@ -47,7 +47,7 @@ def _either(call: Call, a: Value, b: Value) -> Value:
     if not isinstance(a, arrays) or not isinstance(b, arrays) or a.extents != b.extents or a.dtype != b.dtype:
         call.known(0, "the condition, of branches that give different shapes,")
         raise Unsupported("branches that give different shapes")
-    condition = traced.reshape(call.x(0), ())
+    condition = traced_view.reshape(call.x(0), ())
     return compute(e.select, condition, call.lift(a), call.lift(b), dtype=a.dtype, hint="chosen")
 
 
@@ -91,7 +91,7 @@ def _stacked(call: Call, values: list[Value], axis: int = 0) -> Value:
     """Values of every trip along a new axis."""
     if not values:
         raise Unsupported("the outputs of a loop without trips, whose shape is open")
-    arrays = [traced.expand_dims(_array(call, v), axis) for v in values]
+    arrays = [traced_view.expand_dims(_array(call, v), axis) for v in values]
     return joined(call, arrays, axis)
 
 
@@ -142,7 +142,7 @@ def _trips(
     for t in range(length):
         call.runner.spend(1, call)
         parts = [
-            traced.squeeze(traced.sliced(x, a, length - 1 - t if back else t, 1), (a,))
+            traced_view.squeeze(traced_view.sliced(x, a, length - 1 - t if back else t, 1), (a,))
             for x, a, back in zip(inputs, axes, turned, strict=True)
         ]
         results = call.runner.subgraph(body, (*state, *parts), call.scope)
@@ -169,7 +169,7 @@ def _batched_scan(call: Call, body: Any, count: int) -> tuple[Value, ...]:
     turned = call.ints("directions", (0,) * count)
     rows: list[list[Value]] = [[] for _ in range(len(body.output))]
     for b in range(batch):
-        row = [traced.squeeze(traced.sliced(x, 0, b, 1), (0,)) for x in given]
+        row = [traced_view.squeeze(traced_view.sliced(x, 0, b, 1), (0,)) for x in given]
         state, scanned = _trips(call, body, list(row[:states]), row[states:], [0] * count, turned)
         if state is None:
             return (Missing(),) * len(call.proto.output)
@@ -235,7 +235,7 @@ def concat_from_sequence(call: Call) -> Value:
     if not call.integer("new_axis", 0):
         return joined(call, arrays, call.integer("axis"))
     axis = call.axis(call.integer("axis"), arrays[0].ndim + 1)
-    return joined(call, [traced.expand_dims(x, axis) for x in arrays], axis)
+    return joined(call, [traced_view.expand_dims(x, axis) for x in arrays], axis)
 
 
 def _few(count: int) -> None:
@@ -269,8 +269,8 @@ def split_to_sequence(call: Call) -> Value:
         raise call.wrong(f"parts of {parts[:20]} elements do not make up an axis of {size}")
     found, start = [], 0
     for n in parts:
-        part = traced.sliced(x, axis, affine(start), affine(n))
-        found.append(part if keep else traced.squeeze(part, (axis,)))
+        part = traced_view.sliced(x, axis, affine(start), affine(n))
+        found.append(part if keep else traced_view.squeeze(part, (axis,)))
         start += n
     return Items(tuple(found))
 

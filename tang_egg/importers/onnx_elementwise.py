@@ -44,7 +44,7 @@ def binary(name: str, newest: int, f: Binary, dtype: str = "") -> None:
 
 def spread(call: Call) -> tuple[Traced, Traced]:
     """Both operands; in old operator sets the axes of the second are those of the first from `axis` on."""
-    from tang_egg.traced import expand_dims
+    from tang_egg.traced_view import expand_dims
 
     a, b = call.x(0), call.x(1)
     if call.since < 7 and call.integer("broadcast", 0) and call.has("axis"):

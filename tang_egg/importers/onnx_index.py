@@ -8,7 +8,7 @@ import numpy as np
 
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg import ops, traced
+from tang_egg import ops, traced, traced_view
 from tang_egg.affine import Affine, Index, affine, product
 from tang_egg.expression import Expression, value
 from tang_egg.importers.onnx_call import Call, Table, extent
@@ -69,8 +69,8 @@ def _static(call: Call, x: Traced, axis: int, at: np.ndarray) -> Traced | None:
     if len(steps) > 1:
         return None
     first = affine(int(flat[0])) if flat[0] >= 0 else size + int(flat[0])
-    view = traced.sliced(x, axis, first, at.size, int(steps[0]) if len(steps) else 1)
-    return traced.reshape(view, [*x.extents[:axis], *at.shape, *x.extents[axis + 1 :]])
+    view = traced_view.sliced(x, axis, first, at.size, int(steps[0]) if len(steps) else 1)
+    return traced_view.reshape(view, [*x.extents[:axis], *at.shape, *x.extents[axis + 1 :]])
 
 
 @OPERATORS.add("GatherElements", 13)
@@ -170,7 +170,7 @@ def scatter_nd(call: Call) -> Value:
     flat = affine(0)
     for i in over:
         flat = flat * i.size + i
-    joined = traced.reshape(new, [product(at.extents[:-1]), *x.extents[width:]])
+    joined = traced_view.reshape(new, [product(at.extents[:-1]), *x.extents[width:]])
     return _written(call, x, axes, over, value(flat), lambda: new.element(*over, *axes[width:]), hit,
                     lambda last: joined.element(last, *axes[width:]))  # fmt: skip
 
@@ -225,7 +225,7 @@ def compress(call: Call) -> Value:
     x, keep = call.x(0), call.known(1, "the condition").reshape(-1)
     axis = call.axis(call.integer("axis"), x.ndim) if call.has("axis") else None
     if axis is None:
-        x, axis = traced.of(traced.to_array(traced.reshape(x, [product(x.extents)]))), 0
+        x, axis = traced.of(traced.to_array(traced_view.reshape(x, [product(x.extents)]))), 0
     (places,) = np.nonzero(keep)
     if len(places) and places[-1] >= extent(x, axis, "Compress"):
         raise call.wrong("the condition is longer than the axis")
@@ -268,7 +268,7 @@ def unique(call: Call) -> tuple[Value, ...]:
 @OPERATORS.add("ArrayFeatureExtractor", 1, "ai.onnx.ml")
 def array_feature_extractor(call: Call) -> Value:
     x, at = call.x(0), call.x(1)
-    flat = traced.reshape(at, [product(at.extents)])
+    flat = traced_view.reshape(at, [product(at.extents)])
     lead = indices(x.extents[:-1]) if x.ndim > 1 else (Index("i", affine(1)),)
     j = Index("u", flat.extents[0])
     inner = lead if x.ndim > 1 else ()

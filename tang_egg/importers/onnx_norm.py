@@ -9,7 +9,7 @@ import numpy as np
 from tang_egg import array_scalar as s
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg import traced
+from tang_egg import traced, traced_view
 from tang_egg.affine import Affine, product
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_reduce import mean, sums
@@ -40,7 +40,7 @@ def over_channels(call: Call, x: Traced, n: int, channel: Affine) -> Traced:
     given = call.x(n)
     if given.ndim != 1 or given.extents[0] is not channel:
         raise call.wrong(f"input {n} has shape {given.shape}, not [{channel}]")
-    return traced.reshape(given, [given.extents[0], *(1,) * (x.ndim - 2)])
+    return traced_view.reshape(given, [given.extents[0], *(1,) * (x.ndim - 2)])
 
 
 def affine_map(x: Traced, scale: Traced | None, shift: Traced | None) -> Traced:
@@ -134,9 +134,9 @@ def _batch_statistics(
         moved = compute(
             lambda a, b: a * momentum + b * (1 - momentum),
             old,
-            traced.squeeze(new, (0,)),
+            traced_view.squeeze(new, (0,)),
             dtype=old.dtype,
             hint="moved",
         )
-        found.append(traced.reshape(moved, [x.extents[1]]))
+        found.append(traced_view.reshape(moved, [x.extents[1]]))
     return tuple(found)

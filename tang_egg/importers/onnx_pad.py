@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tang_egg import expression as e
-from tang_egg import traced
+from tang_egg import traced, traced_view
 from tang_egg.affine import affine, product
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import Expression, value
@@ -36,12 +36,12 @@ def pad(call: Call) -> Value:
         fill = traced.scalar(0, x.dtype)
     if product(fill.extents).value != 1:
         raise call.wrong("the value has more than one element")
-    around = traced.reshape(fill, ()).at(())
+    around = traced_view.reshape(fill, ()).at(())
     for axis, before, after in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         if before.value == 0 and after.value == 0:
             continue
         if mode == "constant":
-            x = traced.padded(x, axis, before, after, around)
+            x = traced_view.padded(x, axis, before, after, around)
         else:
             x = mirrored(call, x, axis, before.value, after.value, mode)
     return x
@@ -53,7 +53,7 @@ def mirrored(call: Call, x: Traced, axis: int, before: int | None, after: int | 
         raise Unsupported(f"padding of symbolic width in mode '{mode}'")
     if before < 0 or after < 0:
         cut = max(0, -before)
-        x = traced.sliced(x, axis, cut, x.extents[axis] - cut - max(0, -after))
+        x = traced_view.sliced(x, axis, cut, x.extents[axis] - cut - max(0, -after))
         before, after = max(0, before), max(0, after)
     n = x.extents[axis]
     most = n if mode == "wrap" else n - 1
@@ -72,14 +72,14 @@ def mirrored(call: Call, x: Traced, axis: int, before: int | None, after: int | 
             return (plus(inner, n), inner, plus(inner, -n))[which]
         return (times(inner, -1), inner, plus(times(inner, -1), (n - 1) * 2))[which]
 
-    parts = [traced.along(x, axis, size, partial(region, w)) for w in range(3)]
+    parts = [traced_view.along(x, axis, size, partial(region, w)) for w in range(3)]
     p = traced.axis_of(x, axis)
     start = sum(len(g) for g in parts[0].factors[:p])
 
     def element(coordinates: list[Coordinate]) -> Expression:
         at = coordinates[start]
-        inside = e.select(traced.less(at, n + before_), parts[1].at(coordinates), parts[2].at(coordinates))
-        return e.select(traced.less(at, affine(before_)), parts[0].at(coordinates), inside)
+        inside = e.select(traced_view.less(at, n + before_), parts[1].at(coordinates), parts[2].at(coordinates))
+        return e.select(traced_view.less(at, affine(before_)), parts[0].at(coordinates), inside)
 
     return traced.copied(Traced(parts[0].factors, element, x.dtype), "padded")  # type: ignore[arg-type]
 
@@ -96,4 +96,4 @@ def _folded_back(x: Traced, axis: int, before: int, after: int, mode: str, n: in
         within = inner % (2 * (n - 1))
         return e.minimum(within, 2 * (n - 1) - within)
 
-    return traced.copied(traced.along(x, axis, n + before + after, at), "padded")
+    return traced.copied(traced_view.along(x, axis, n + before + after, at), "padded")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tang_egg import array_scalar as s
 from tang_egg import expression as e
-from tang_egg import library_conv, monoid, ops, traced
+from tang_egg import library_conv, monoid, ops, traced, traced_view
 from tang_egg.expression import Expression, value
 from tang_egg.importers.onnx_call import Call, Table, fixed
 from tang_egg.importers.onnx_contract import matmul
@@ -20,18 +20,18 @@ OPERATORS = Table()
 def aligned(call: Call, x: Traced, parameter: Traced, axis: int, block: int) -> Traced:
     """A scale or zero point that broadcasts against `x`: of the whole, of an axis, or of blocks along an axis."""
     if parameter.ndim == 0 or (parameter.ndim == 1 and parameter.extents[0].value == 1 and not block):
-        return traced.reshape(parameter, ())
+        return traced_view.reshape(parameter, ())
     axis = call.axis(axis, x.ndim)
     if not block:
         if parameter.ndim != 1 or parameter.extents[0] is not x.extents[axis]:
             raise call.wrong(f"a parameter of shape {parameter.shape} for axis {axis} of {x.shape}")
-        return traced.reshape(parameter, [parameter.extents[0], *(1,) * (x.ndim - axis - 1)])
+        return traced_view.reshape(parameter, [parameter.extents[0], *(1,) * (x.ndim - axis - 1)])
     if block < 1 or parameter.ndim != x.ndim:
         raise call.wrong(f"blocks of {block} with parameters of shape {parameter.shape}")
     size, count = x.extents[axis].value, parameter.extents[axis].value
     if size is None or count is None or -(-size // block) != count:
         raise call.wrong(f"{parameter.extents[axis]} blocks of {block} for an axis of {x.extents[axis]}")
-    return traced.along(parameter, axis, size, lambda c: value(c) // block)
+    return traced_view.along(parameter, axis, size, lambda c: value(c) // block)
 
 
 def quotient(x: Traced, scale: Traced) -> Traced:
@@ -107,8 +107,8 @@ def _rows(parameter: Traced | None, columns: bool = False) -> Traced | None:
     if parameter is None or parameter.ndim == 0:
         return parameter
     if parameter.ndim == 1 and parameter.extents[0].value == 1:
-        return traced.reshape(parameter, ())
-    return parameter if columns or parameter.ndim > 1 else traced.expand_dims(parameter, 1)
+        return traced_view.reshape(parameter, ())
+    return parameter if columns or parameter.ndim > 1 else traced_view.expand_dims(parameter, 1)
 
 
 @OPERATORS.add("MatMulInteger", 10)
@@ -141,8 +141,8 @@ def _integer_conv(call: Call, x: Traced, w: Traced) -> Traced:
 def _channels(parameter: Traced | None, rank: int) -> Traced | None:
     """A parameter of each output channel that broadcasts against weights."""
     if parameter is None or parameter.ndim == 0 or parameter.extents[0].value == 1:
-        return None if parameter is None else traced.reshape(parameter, ())
-    return traced.reshape(parameter, [parameter.extents[0], *(1,) * (rank - 1)])
+        return None if parameter is None else traced_view.reshape(parameter, ())
+    return traced_view.reshape(parameter, [parameter.extents[0], *(1,) * (rank - 1)])
 
 
 @OPERATORS.add("ConvInteger", 10)
@@ -170,5 +170,5 @@ def q_linear_conv(call: Call) -> Value:
 def _on_channels(parameter: Traced, rank: int) -> Traced:
     """A parameter of each channel that broadcasts against the result of a convolution."""
     if parameter.ndim == 0 or parameter.extents[0].value == 1:
-        return traced.reshape(parameter, ())
-    return traced.reshape(parameter, [parameter.extents[0], *(1,) * (rank - 2)])
+        return traced_view.reshape(parameter, ())
+    return traced_view.reshape(parameter, [parameter.extents[0], *(1,) * (rank - 2)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tang_egg import array_scalar as s
 from tang_egg import expression as e
-from tang_egg import traced
+from tang_egg import traced, traced_view
 from tang_egg.expression import Expression
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_contract import contract
@@ -61,16 +61,18 @@ class _Layer:
 
     def gate(self, t: int, n: int) -> Traced:
         """What the input gives gate `n` at step `t`: [batch, width]."""
-        return traced.sliced(traced.squeeze(traced.sliced(self.inputs, 0, t, 1), (0,)), 1, n * self.width, self.width)
+        return traced_view.sliced(
+            traced_view.squeeze(traced_view.sliced(self.inputs, 0, t, 1), (0,)), 1, n * self.width, self.width
+        )
 
     def weights(self, n: int, count: int = 1) -> Traced:
-        return traced.sliced(self.recurrent, 0, n * self.width, count * self.width)
+        return traced_view.sliced(self.recurrent, 0, n * self.width, count * self.width)
 
     def added(self, n: int) -> Traced | None:
-        return None if self.bias is None else traced.sliced(self.bias, 0, n * self.width, self.width)
+        return None if self.bias is None else traced_view.sliced(self.bias, 0, n * self.width, self.width)
 
     def peep(self, n: int) -> Traced | None:
-        return None if self.peephole is None else traced.sliced(self.peephole, 0, n * self.width, self.width)
+        return None if self.peephole is None else traced_view.sliced(self.peephole, 0, n * self.width, self.width)
 
     def bounded(self, x: Expression) -> Expression:
         return x if self.clip is None else e.maximum(e.minimum(x, self.clip), -self.clip)
@@ -106,7 +108,7 @@ def _gru(layer: _Layer, t: int, state: State) -> State:
     z, r = (
         compute(
             lambda a: f(layer.bounded(a)),
-            _sum(layer.gate(t, k), traced.sliced(both, 1, k * n, n), layer.added(k), dtype=kind),
+            _sum(layer.gate(t, k), traced_view.sliced(both, 1, k * n, n), layer.added(k), dtype=kind),
             dtype=kind,
             hint="zr"[k],
         )
@@ -131,7 +133,7 @@ def _lstm(layer: _Layer, t: int, state: State) -> State:
     def gate(k: int, peep: int | None, cell: Traced, act: Activation, hint: str) -> Traced:
         p = None if peep is None else layer.peep(peep)
         extra = None if p is None else compute(lambda a, b: a * b, cell, p, dtype=kind, hint="peep")
-        pre = _sum(layer.gate(t, k), traced.sliced(every, 1, k * n, n), layer.added(k), extra, dtype=kind)
+        pre = _sum(layer.gate(t, k), traced_view.sliced(every, 1, k * n, n), layer.added(k), extra, dtype=kind)
         return compute(lambda a: act(layer.bounded(a)), pre, dtype=kind, hint=hint)
 
     i = gate(0, 0, c, f, "input_gate")
@@ -154,7 +156,7 @@ def _recurrent(
         batch_first = bool(call.integer("layout", 0))
         if x.ndim != 3 or w.ndim != 3 or r.ndim != 3:
             raise call.wrong("the operands do not have 3 axes")
-        x = traced.permute(x, (1, 0, 2)) if batch_first else x
+        x = traced_view.permute(x, (1, 0, 2)) if batch_first else x
         direction = call.text("direction", "forward")
         if direction not in ("forward", "reverse", "bidirectional"):
             raise call.wrong(f"there is no direction '{direction}'")
@@ -185,15 +187,15 @@ def _side(
 
     def part(k: int, axis: int = 0) -> Traced | None:
         given = call.optional(k)
-        return None if given is None else traced.squeeze(traced.sliced(given, axis, n, 1), (axis,))
+        return None if given is None else traced_view.squeeze(traced_view.sliced(given, axis, n, 1), (axis,))
 
-    mine, own = (traced.squeeze(traced.sliced(a, 0, n, 1), (0,)) for a in (w, r))
+    mine, own = (traced_view.squeeze(traced_view.sliced(a, 0, n, 1), (0,)) for a in (w, r))
     bias = part(3)
     projected = contract(("tbk", "gk"), (x, mine), "tbg", x.dtype, "projected")
     if bias is not None:
-        first = traced.sliced(bias, 0, 0, gates * width)
+        first = traced_view.sliced(bias, 0, 0, gates * width)
         projected = compute(lambda a, b: a + b, projected, first, dtype=x.dtype, hint="projected")
-        bias = traced.sliced(bias, 0, gates * width, gates * width)
+        bias = traced_view.sliced(bias, 0, gates * width, gates * width)
     names = call.texts("activations", tuple(defaults) * 2)
     per = len(defaults)
     if len(names) < (n + 1) * per:
@@ -229,7 +231,7 @@ def _run(
         new = cell(layer, t, state)
         shown = new[0]
         if lengths is not None:
-            live = compute(lambda n, t=t: e.cast(n, "i64") > t, traced.expand_dims(lengths, 1), dtype="bool")
+            live = compute(lambda n, t=t: e.cast(n, "i64") > t, traced_view.expand_dims(lengths, 1), dtype="bool")
             shown = compute(lambda c, a: e.select(c, a, 0.0), live, shown, dtype=layer.dtype, hint="shown")
             new = tuple(
                 compute(e.select, live, a, b, dtype=layer.dtype, hint="kept") for a, b in zip(new, state, strict=True)
@@ -245,19 +247,19 @@ def _results(
     """Y [steps, directions, batch, width], and the last states [directions, batch, width]."""
 
     def stacked(arrays: list[Traced], axis: int) -> Traced:
-        grown = [traced.expand_dims(a, axis) for a in arrays]
-        return grown[0] if len(grown) == 1 else traced.concatenate(grown, axis)
+        grown = [traced_view.expand_dims(a, axis) for a in arrays]
+        return grown[0] if len(grown) == 1 else traced_view.concatenate(grown, axis)
 
     last = [stacked([state[k] for _, state in found], 0) for k in range(states)]
     if batch_first:
-        last = [traced.permute(a, (1, 0, 2)) for a in last]
+        last = [traced_view.permute(a, (1, 0, 2)) for a in last]
     if not call.wanted(0):
         return (None, *last)
     if not steps:
         batch = found[0][1][0].extents
         return (traced.full([0, len(found), *batch], 0, found[0][1][0].dtype), *last)
     every = stacked([stacked([shown[t] for shown, _ in found], 0) for t in range(steps)], 0)
-    return (traced.permute(every, (2, 0, 1, 3)) if batch_first else every, *last)
+    return (traced_view.permute(every, (2, 0, 1, 3)) if batch_first else every, *last)
 
 
 _recurrent("RNN", 1, ("Tanh",), _rnn)

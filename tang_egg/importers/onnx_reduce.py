@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tang_egg import array_scalar as s
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg import ops, traced
+from tang_egg import ops, traced, traced_view
 from tang_egg.affine import Index, affine, product
 from tang_egg.expression import Expression
 from tang_egg.importers.onnx_call import Call, Table, extent
@@ -152,16 +152,16 @@ def hardmax(call: Call) -> Value:
     axes = _normalised(call)
     flat = x
     if len(axes) > 1:
-        flat = traced.reshape(x, [*x.extents[: axes[0]], product([x.extents[a] for a in axes])])
+        flat = traced_view.reshape(x, [*x.extents[: axes[0]], product([x.extents[a] for a in axes])])
         flat = traced.of(traced.to_array(flat))
     axis = axes[0]
     first = fold(lambda over, a: te.argmax(over, a) if over else e.value(affine(0)), flat, (axis,), "i64",
                  keepdims=True, hint="first")  # fmt: skip
-    at = traced.reshape(
+    at = traced_view.reshape(
         traced.positions([flat.extents[axis]], affine), [flat.extents[axis], *(1,) * (flat.ndim - axis - 1)]
     )
     found = compute(lambda p, q: e.select(e.eq(p, q), 1.0, 0.0), first, at, dtype=x.dtype, hint="hardmax")
-    return traced.reshape(traced.broadcast_to(found, flat.extents), x.extents)
+    return traced_view.reshape(traced.broadcast_to(found, flat.extents), x.extents)
 
 
 def _extreme(name: str, which: Callable[..., Expression]) -> None:
@@ -169,7 +169,7 @@ def _extreme(name: str, which: Callable[..., Expression]) -> None:
         x = call.x(0)
         axis = call.axis(call.integer("axis", 0), x.ndim)
         last = bool(call.integer("select_last_index", 0))
-        seen = traced.flip(x, axis) if last else x
+        seen = traced_view.flip(x, axis) if last else x
         end = x.extents[axis] - 1
 
         def f(over: Bound, a: Expression) -> Expression:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg import traced
+from tang_egg import traced, traced_view
 from tang_egg.affine import Index, affine
 from tang_egg.importers.onnx_call import Call, Table, extent
 from tang_egg.importers.onnx_index import indices
@@ -102,7 +102,7 @@ def picked(call: Call, x: Traced, axis: int, at: Array) -> Traced:
         return _repeated(x, axis, times)
     steps = np.unique(np.diff(at))
     if len(steps) <= 1 and count:
-        return traced.sliced(x, axis, affine(int(at[0])), count, int(steps[0]) if len(steps) else 1)
+        return traced_view.sliced(x, axis, affine(int(at[0])), count, int(steps[0]) if len(steps) else 1)
     place = call.lift(known(at, "i64", "places"))
     axes = indices([affine(count) if p == axis else s for p, s in enumerate(x.extents)])
     body = x.element(*(place.element(i) if p == axis else i for p, i in enumerate(axes)))
@@ -161,7 +161,9 @@ def resized(
             x = weighted(call, x, axis, *neighbours(how, at, size, scale))
     for axis, mask in lost:
         if mask.any():
-            gone = traced.reshape(call.lift(known(mask, "bool", "outside")), [len(mask), *(1,) * (x.ndim - axis - 1)])
+            gone = traced_view.reshape(
+                call.lift(known(mask, "bool", "outside")), [len(mask), *(1,) * (x.ndim - axis - 1)]
+            )
             x = traced.compute(lambda m, a: e.select(m, outside, a), gone, x, dtype=x.dtype, hint="cropped")
     return x
 

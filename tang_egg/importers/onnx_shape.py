@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tang_egg import expression as e
-from tang_egg import traced
+from tang_egg import traced, traced_view
 from tang_egg.affine import Affine, affine, product
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.expression import value
@@ -64,7 +64,7 @@ def reshape(call: Call) -> Value:
                 if n >= x.ndim:
                     raise call.wrong(f"the shape copies axis {n} of an array of {x.ndim} axes")
                 wanted[n] = x.extents[n]
-    return traced.reshape(x, wanted)
+    return traced_view.reshape(x, wanted)
 
 
 @OPERATORS.add("Flatten", 25)
@@ -74,13 +74,13 @@ def flatten(call: Call) -> Value:
     if not -x.ndim <= axis <= x.ndim:
         raise call.wrong(f"there is no axis {axis} in an array of {x.ndim} axes")
     axis += x.ndim if axis < 0 else 0
-    return traced.reshape(x, [product(x.extents[:axis]), product(x.extents[axis:])])
+    return traced_view.reshape(x, [product(x.extents[:axis]), product(x.extents[axis:])])
 
 
 @OPERATORS.add("Transpose", 25)
 def transpose(call: Call) -> Value:
     x = call.x(0)
-    return traced.permute(x, call.ints("perm", range(x.ndim)[::-1]))
+    return traced_view.permute(x, call.ints("perm", range(x.ndim)[::-1]))
 
 
 def _axes(call: Call, since: int) -> tuple[int, ...] | None:
@@ -95,7 +95,7 @@ def squeeze(call: Call) -> Value:
     x, axes = call.x(0), _axes(call, 13)
     if axes is None:
         axes = tuple(p for p, s in enumerate(x.extents) if s.value == 1)
-    return traced.squeeze(x, call.axes(axes, x.ndim))
+    return traced_view.squeeze(x, call.axes(axes, x.ndim))
 
 
 @OPERATORS.add("Unsqueeze", 25)
@@ -104,7 +104,7 @@ def unsqueeze(call: Call) -> Value:
     if len(axes) + x.ndim > MOST_AXES:
         raise call.wrong(f"the result has {len(axes) + x.ndim} axes")
     for a in sorted(call.axes(axes, x.ndim + len(axes))):
-        x = traced.expand_dims(x, a)
+        x = traced_view.expand_dims(x, a)
     return x
 
 
@@ -127,7 +127,7 @@ def joined(call: Call, arrays: list[Traced], axis: int) -> Traced:
     if any(x.ndim != arrays[0].ndim for x in arrays):
         raise call.wrong("arrays of different ranks are joined")
     kept = [x for x in arrays if x.extents[p].value != 0] or arrays[:1]
-    return kept[0] if len(kept) == 1 else traced.concatenate(kept, p)
+    return kept[0] if len(kept) == 1 else traced_view.concatenate(kept, p)
 
 
 @OPERATORS.add("Split", 18)
@@ -156,7 +156,7 @@ def split(call: Call) -> tuple[Value, ...]:
         raise call.wrong(f"parts of {', '.join(map(repr, sizes))} do not make up an axis of {x.extents[axis]}")
     parts, start = [], affine(0)
     for s in sizes:
-        parts.append(traced.sliced(x, axis, start, s))
+        parts.append(traced_view.sliced(x, axis, start, s))
         start = start + s
     return tuple(parts)
 
@@ -176,7 +176,7 @@ def slice_(call: Call) -> Value:
     for axis, start, end, step in zip(call.axes(axes, x.ndim), starts, ends, steps, strict=True):
         first, count = span(call, x.extents[axis], start, end, step)
         if first.value != 0 or count is not x.extents[axis] or step != 1:
-            x = traced.sliced(x, axis, first, count, step)
+            x = traced_view.sliced(x, axis, first, count, step)
     return x
 
 
@@ -253,7 +253,7 @@ def constant_of_shape(call: Call) -> Value:
         raise call.wrong("the value has more than one element")
     first = given.array.reshape(-1)[0].item()
     if first != first:
-        return traced.broadcast_to(traced.reshape(call.lift(given), ()), sizes)
+        return traced.broadcast_to(traced_view.reshape(call.lift(given), ()), sizes)
     return traced.full(sizes, first, given.dtype)
 
 
@@ -315,10 +315,10 @@ def depth_to_space(call: Call) -> Value:
     if depth is None:
         raise call.wrong(f"{c} channels are no blocks of {b} × {b}")
     if call.text("mode", "DCR") == "DCR":
-        parts = traced.permute(traced.reshape(x, [n, b, b, depth, h, w]), (0, 3, 4, 1, 5, 2))
+        parts = traced_view.permute(traced_view.reshape(x, [n, b, b, depth, h, w]), (0, 3, 4, 1, 5, 2))
     else:
-        parts = traced.permute(traced.reshape(x, [n, depth, b, b, h, w]), (0, 1, 4, 2, 5, 3))
-    return traced.reshape(parts, [n, depth, h * b, w * b])
+        parts = traced_view.permute(traced_view.reshape(x, [n, depth, b, b, h, w]), (0, 1, 4, 2, 5, 3))
+    return traced_view.reshape(parts, [n, depth, h * b, w * b])
 
 
 @OPERATORS.add("SpaceToDepth", 28)
@@ -328,9 +328,9 @@ def space_to_depth(call: Call) -> Value:
     rows, columns = (quotient(s, affine(b)) if b > 0 else None for s in (h, w))
     if rows is None or columns is None:
         raise call.wrong(f"{h} × {w} are no blocks of {b} × {b}")
-    parts = traced.reshape(x, [n, c, rows, b, columns, b])
+    parts = traced_view.reshape(x, [n, c, rows, b, columns, b])
     order = (0, 3, 5, 1, 2, 4) if call.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
-    return traced.reshape(traced.permute(parts, order), [n, c * (b * b), rows, columns])
+    return traced_view.reshape(traced_view.permute(parts, order), [n, c * (b * b), rows, columns])
 
 
 def _image(call: Call, x: Traced) -> tuple[Affine, ...]:

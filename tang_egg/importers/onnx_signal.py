@@ -8,7 +8,7 @@ import numpy as np
 
 from tang_egg import expression as e
 from tang_egg import notation as te
-from tang_egg import traced
+from tang_egg import traced, traced_view
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.expression import Expression
 from tang_egg.importers.onnx_call import Call, Table, extent
@@ -77,7 +77,7 @@ def dft(call: Call) -> Value:
 @OPERATORS.add("STFT", 17)
 def stft(call: Call) -> Value:
     x, step = call.x(0), int(call.scalar(1, "the step"))
-    x = x if x.ndim == 3 else traced.expand_dims(x, -1)
+    x = x if x.ndim == 3 else traced_view.expand_dims(x, -1)
     window, parts = call.optional(2), x.extents[-1].value
     size = extent(x, 1, "the signal")
     if call.given(3):
@@ -186,7 +186,7 @@ def tf_idf_vectorizer(call: Call) -> Value:
                 e.select(found > 0.0, weight, 0.0) if mode == "IDF" else found * (weight if mode == "TFIDF" else 1.0)
             )
             columns[place] = traced.of(te.tensor(None, lead, scaled, "f32", hint="count"))
-    return traced.concatenate([traced.expand_dims(c, -1) for c in columns], -1)
+    return traced_view.concatenate([traced_view.expand_dims(c, -1) for c in columns], -1)
 
 
 def _occurrences(x: Traced, lead: tuple[Index, ...], size: Affine, gram: tuple[int, ...], skips: int) -> Expression:

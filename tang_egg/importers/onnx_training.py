@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tang_egg import expression as e
-from tang_egg import traced
+from tang_egg import traced_view
 from tang_egg.expression import Expression
 from tang_egg.importers.onnx_call import Call, Table
 from tang_egg.importers.onnx_value import Value
@@ -25,7 +25,7 @@ def _optimizer(name: str, states: int, step: Step) -> None:
         count, rest = divmod(len(call.values) - 2, 2 + states)
         if rest or count < 1:
             raise call.wrong(f"{len(call.values)} operands")
-        rate, steps = (traced.reshape(call.x(n), ()) for n in (0, 1))
+        rate, steps = (traced_view.reshape(call.x(n), ()) for n in (0, 1))
         found: list[list[Traced]] = [[] for _ in range(1 + states)]
         for n in range(count):
             arrays = [call.x(2 + k * count + n) for k in range(2 + states)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tang_egg import expression as e
-from tang_egg import library_conv, library_pool, ops, traced
+from tang_egg import library_conv, library_pool, ops, traced, traced_view
 from tang_egg import notation as te
 from tang_egg.affine import Index, affine
 from tang_egg.expression import Expression, value
@@ -126,10 +126,10 @@ def conv_transpose(call: Call) -> Value:
     )
     for p, (before, after) in enumerate(grown):
         # what no element of the input reaches
-        found = traced.padded(found, p + 2, before, after, e.constant(0.0)) if before or after else found
+        found = traced_view.padded(found, p + 2, before, after, e.constant(0.0)) if before or after else found
     if not call.given(2):
         return found
-    bias = traced.reshape(call.x(2), [call.x(2).extents[0], *(1,) * n])
+    bias = traced_view.reshape(call.x(2), [call.x(2).extents[0], *(1,) * n])
     return compute(lambda a, b: a + b, found, bias, dtype=x.dtype, hint="conv_transpose")
 
 
@@ -157,7 +157,7 @@ def max_pool(call: Call) -> tuple[Value, ...]:
     if call.integer("storage_order", 0):
         places = compute(lambda p: _column_major(p, sizes[2:]), places, dtype="i64", hint="places")
     start = traced.positions(sizes[:2], lambda n, c: (affine(n) * sizes[1] + c) * whole)
-    start = traced.reshape(start, [*sizes[:2], *(1,) * (x.ndim - 2)])
+    start = traced_view.reshape(start, [*sizes[:2], *(1,) * (x.ndim - 2)])
     return values, compute(lambda p, b: p + b, places, start, dtype="i64", hint="places")
 
 
@@ -280,7 +280,7 @@ def col_to_image(call: Call) -> Value:
         (image[p] + pads[p] + pads[n + p] - dilations[p] * (block[p] - 1) - 1) // strides[p] + 1 for p in range(n)
     ]
     channels = extent(x, 1, "blocks") // size
-    view = traced.reshape(x, [x.extents[0], channels, *block, *columns])
+    view = traced_view.reshape(x, [x.extents[0], channels, *block, *columns])
     axes = tuple(Index("ijklmnop"[p] if p < 8 else f"i{p}", affine(s)) for p, s in enumerate((0, channels, *image)))
     axes = (Index("i", x.extents[0]), *axes[1:])
     bound = tuple(Index(f"k{p}", affine(s)) for p, s in enumerate(block))

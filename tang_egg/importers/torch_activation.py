@@ -10,7 +10,8 @@ from tang_egg.expression import Expression
 from tang_egg.importers.torch_pointwise import pointwise, unary
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, operand
-from tang_egg.traced import Traced, axis_of, expand_dims, sliced
+from tang_egg.traced import Traced, axis_of
+from tang_egg.traced_view import expand_dims, sliced
 
 unary("sigmoid")(e.sigmoid)
 unary("silu")(e.silu)

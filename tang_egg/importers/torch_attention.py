@@ -14,7 +14,8 @@ from tang_egg.importers.torch_reduce import folded
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, contract, converted, known, largest, real, summed
 from tang_egg.importers.torch_view import placed
-from tang_egg.traced import Traced, broadcast_to, compute, expand_dims, fail, permute, reshape, sliced
+from tang_egg.traced import Traced, broadcast_to, compute, fail
+from tang_egg.traced_view import expand_dims, permute, reshape, sliced
 
 NOTHING = float("-inf")
 

@@ -25,11 +25,8 @@ from tang_egg.traced import of, scalar
 SUPPORTED = "torch.export.export(model.eval(), args)"
 
 
-def from_torch(program: Any, *, name: str = "") -> Model:
-    """The model of a program that `torch.export.export` gave.
-
-    Raises InputError for anything else, GraphError naming every operator and value that is not supported.
-    """
+def model_of(program: Any, name: str) -> Model:
+    """The model of an exported program: see `from_torch`."""
     if isinstance(program, (str, Path)):
         raise InputError(
             "a saved program is not loaded here: reading one may run code that the file holds",

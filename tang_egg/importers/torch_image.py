@@ -12,8 +12,9 @@ from tang_egg.affine import affine
 from tang_egg.expression import Expression
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, known
-from tang_egg.traced import Traced, along, compute, copied, fail
+from tang_egg.traced import Traced, compute, copied, fail
 from tang_egg.traced_factor import Coordinate
+from tang_egg.traced_view import along
 
 
 def _ratio(size: int, wanted: int, scale: Any) -> Any:

@@ -15,17 +15,9 @@ from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out
 from tang_egg.importers.torch_view import logical
 from tang_egg.ir import Position
-from tang_egg.traced import (
-    Traced,
-    align,
-    axis_of,
-    broadcast,
-    expand_dims,
-    fail,
-    reshape,
-    squeeze,
-)
+from tang_egg.traced import Traced, align, axis_of, broadcast, fail
 from tang_egg.traced_factor import Coordinate, Factors, parted
+from tang_egg.traced_view import expand_dims, reshape, squeeze
 
 
 def wrapped(at: Expression, size: Affine) -> Coordinate:

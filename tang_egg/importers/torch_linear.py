@@ -12,7 +12,8 @@ from tang_egg.importers.torch_pointwise import pointwise
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, contract, converted, known, number, summed
 from tang_egg.notation import Array
-from tang_egg.traced import Traced, expand_dims, fail, of, permute, squeeze, to_array
+from tang_egg.traced import Traced, fail, of, to_array
+from tang_egg.traced_view import expand_dims, permute, squeeze
 
 
 def product(a: Traced, b: Traced, dtype: str, extra: Traced | None = None,

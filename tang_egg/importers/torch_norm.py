@@ -12,7 +12,8 @@ from tang_egg.importers.torch_reduce import moments
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, contract, converted, count, known, summed, torch
 from tang_egg.notation import size
-from tang_egg.traced import Traced, compute, expand_dims, full, reshape
+from tang_egg.traced import Traced, compute, full
+from tang_egg.traced_view import expand_dims, reshape
 
 
 def normalised(

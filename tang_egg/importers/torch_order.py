@@ -10,7 +10,8 @@ from tang_egg.affine import Affine, affine
 from tang_egg.array_index import take_along_axis
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, known
-from tang_egg.traced import Traced, axis_of, fail, reshape, sliced, squeeze
+from tang_egg.traced import Traced, axis_of, fail
+from tang_egg.traced_view import reshape, sliced, squeeze
 
 LONGEST = 2048
 """Elements of an axis that is still sorted by counting."""

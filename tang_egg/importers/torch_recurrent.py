@@ -11,7 +11,8 @@ from tang_egg.importers.torch_linear import linear
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, known
 from tang_egg.importers.torch_view import selected
-from tang_egg.traced import Traced, compute, concatenate, expand_dims, fail, permute, sliced
+from tang_egg.traced import Traced, compute, fail
+from tang_egg.traced_view import concatenate, expand_dims, permute, sliced
 
 LONGEST = 64
 """Steps that are unrolled."""

@@ -19,21 +19,8 @@ from tang_egg.importers.torch_pointwise import pointwise
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, converted, operand
 from tang_egg.monoid import highest, lowest
-from tang_egg.traced import (
-    Traced,
-    align,
-    axis_of,
-    broadcast,
-    broadcast_to,
-    compute,
-    concatenate,
-    expand_dims,
-    fail,
-    full,
-    permute,
-    reshape,
-    sliced,
-)
+from tang_egg.traced import Traced, align, axis_of, broadcast, broadcast_to, compute, fail, full
+from tang_egg.traced_view import concatenate, expand_dims, permute, reshape, sliced
 
 MOST = 1 << 20
 """Pairs of a place and a write that are compared for one line of a result, at most."""

@@ -12,24 +12,9 @@ from tang_egg.affine import Affine, Inequality, affine, axes_over
 from tang_egg.expression import Expression
 from tang_egg.importers.torch_table import op
 from tang_egg.importers.torch_value import Out, converted, known, operand
-from tang_egg.traced import (
-    Traced,
-    axes_forms,
-    axis_of,
-    broadcast_to,
-    cast_to,
-    concatenate,
-    expand_dims,
-    fail,
-    flip,
-    full,
-    padded,
-    permute,
-    reshape,
-    sliced,
-    squeeze,
-)
+from tang_egg.traced import Traced, axes_forms, axis_of, broadcast_to, cast_to, fail, full
 from tang_egg.traced_factor import Coordinate, Factors, merged
+from tang_egg.traced_view import concatenate, expand_dims, flip, padded, permute, reshape, sliced, squeeze
 
 
 def viewed(x: Traced, shape: Sequence[Affine], f: Callable[..., Sequence[Coordinate]]) -> Traced:
