@@ -38,36 +38,36 @@ table.relation("carried", "String", "Sc", "Sc", proposition="Σ 2nd[h + δ] over
 
 # Where a statistic stands in the body of a sum.
 table.closure("cascade.walk", given=('(= e (Red "sum" j w b))', "(finished b j)"), then=("(seek b j)",), phase="walk",
-              proof="Demand.trivial")
+              proof="Cascade.walk")
 for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "x y z")):
     table.closure(f"cascade.walk_{_ap}", given=("(seek e j)", f"(= e ({_ap} op {_args}))", "(= F (fv e))",
                                                 "(set-contains F j)"),
-                  then=tuple(f"(seek {v} j)" for v in _args.split()), phase="walk", proof="Demand.trivial")
+                  then=tuple(f"(seek {v} j)" for v in _args.split()), phase="walk", proof=f"Cascade.walk_{_ap}")
 table.closure("cascade.statistic",
               given=("(seek e j)", "(= F (fv e))", "(set-not-contains F j)", "(finished e j)", f"(!= e {ZERO_})"),
-              then=("(statistic e j)", f"(abstracts e j e {H})"), phase="walk", proof="Cascade.abstract_hole")
+              then=("(statistic e j)", f"(abstracts e j e {H})"), phase="walk", proof="Cascade.statistic")
 table.closure("cascade.abstract_one", given=(*MOVES_ON, "(= e (Ap1 op x))", "(abstracts x j m f)"),
-              then=("(abstracts e j m (Ap1 op f))",), phase="walk", proof="Cascade.abstract_map")
+              then=("(abstracts e j m (Ap1 op f))",), phase="walk", proof="Cascade.abstract_one")
 table.closure("cascade.abstract_left",
               given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts x j m f)", "(clean y j)"),
-              then=("(abstracts e j m (Ap2 op f y))",), phase="walk", proof="Cascade.abstract_map")
+              then=("(abstracts e j m (Ap2 op f y))",), phase="walk", proof="Cascade.abstract_left")
 table.closure("cascade.abstract_right",
               given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts y j m f)", "(clean x j)"),
-              then=("(abstracts e j m (Ap2 op x f))",), phase="walk", proof="Cascade.abstract_map")
+              then=("(abstracts e j m (Ap2 op x f))",), phase="walk", proof="Cascade.abstract_right")
 table.closure("cascade.abstract_both",
               given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts x j m f)", "(abstracts y j m g)"),
-              then=("(abstracts e j m (Ap2 op f g))",), phase="walk", proof="Cascade.abstract_map")
+              then=("(abstracts e j m (Ap2 op f g))",), phase="walk", proof="Cascade.abstract_both")
 table.closure("cascade.abstract_select",
               given=(*MOVES_ON, '(= e (Ap3 "select" x y z))', "(abstracts y j m f)", "(clean x j)", "(clean z j)"),
-              then=('(abstracts e j m (Ap3 "select" x f z))',), phase="walk", proof="Cascade.abstract_map")
+              then=('(abstracts e j m (Ap3 "select" x f z))',), phase="walk", proof="Cascade.abstract_select")
 
 # How the abstracted body moves.
 table.closure("cascade.moving", given=('(= e (Red "sum" j w b))', "(abstracts b j m f)"), then=("(moving f)",),
-              phase="carry", proof="Demand.trivial")
+              phase="carry", proof="Cascade.moving")
 for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "c x y")):
     table.closure(f"cascade.moving_{_ap}", given=("(moving f)", f"(= f ({_ap} op {_args}))", "(= H_f (fv f))",
                                                   '(set-contains H_f "%h")'),
-                  then=tuple(f"(moving {v})" for v in _args.split()), phase="carry", proof="Demand.trivial")
+                  then=tuple(f"(moving {v})" for v in _args.split()), phase="carry", proof=f"Cascade.moving_{_ap}")
 table.closure("cascade.fixed", given=("(moving f)", *H_FREE), then=(f"(scales f {ONE_})", f"(moves f {ZERO_})"),
               phase="carry", proof="Cascade.fixed")
 table.closure("cascade.hole", given=(f"(moving {H})",), then=(f"(moves {H} {D})",), phase="carry", proof="Cascade.hole")
@@ -76,11 +76,11 @@ table.closure("cascade.scales_product", given=("(moving f)", '(= f (Ap2 "mul" x 
 table.closure("cascade.moves_product_left",
               given=("(moving f)", '(= f (Ap2 "mul" x y))', "(moves x c)", "(= H_y (fv y))",
                      '(set-not-contains H_y "%h")', f"(!= c {ZERO_})"),
-              then=('(moves f (Ap2 "mul" c y))',), phase="carry", proof="Cascade.moves_product")
+              then=('(moves f (Ap2 "mul" c y))',), phase="carry", proof="Cascade.moves_product_left")
 table.closure("cascade.moves_product_right",
               given=("(moving f)", '(= f (Ap2 "mul" x y))', "(moves y c)", "(= H_x (fv x))",
                      '(set-not-contains H_x "%h")', f"(!= c {ZERO_})"),
-              then=('(moves f (Ap2 "mul" x c))',), phase="carry", proof="Cascade.moves_product")
+              then=('(moves f (Ap2 "mul" x c))',), phase="carry", proof="Cascade.moves_product_right")
 table.closure("cascade.moves_sum", given=("(moving f)", '(= f (Ap2 "add" x y))', "(moves x c)", "(moves y d)"),
               then=('(moves f (Ap2 "add" c d))',), phase="carry", proof="Cascade.moves_sum")
 table.closure("cascade.moves_max", given=("(moving f)", '(= f (Ap2 "max" x y))', "(moves x c)", "(moves y c)"),
@@ -99,14 +99,14 @@ table.closure("cascade.scales_select", given=("(moving f)", f'(= f (Ap3 "select"
 
 # How its sum moves.
 SUM_OF = ('(= e (Red "sum" j w b))', "(abstracts b j m f)")
-table.closure("cascade.keeps", given=("(keeps f j)",), then=("(moving f)",), phase="carry", proof="Demand.trivial")
+table.closure("cascade.keeps", given=("(keeps f j)",), then=("(moving f)",), phase="carry", proof="Cascade.keeps")
 table.relation("keeps", "Sc", "String", proposition="a demand: carry the sum of this over the index; claims nothing")
-table.closure("cascade.keep_body", given=SUM_OF, then=("(keeps f j)",), phase="carry", proof="Demand.trivial")
+table.closure("cascade.keep_body", given=SUM_OF, then=("(keeps f j)",), phase="carry", proof="Cascade.keep_body")
 table.closure("cascade.carried_scaled",
               given=("(keeps f j)", "(scales f a)", "(= F (fv a))", "(set-not-contains F j)"),
               then=('(carried j f (Ap2 "mul" a (Keep f)))',), phase="carry", proof="Cascade.carried_scaled")
 table.closure("cascade.want_move", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})"), then=("(want c j)",),
-              phase="carry", proof="Demand.trivial")
+              phase="carry", proof="Cascade.want_move")
 table.closure("cascade.carried_moved", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})", "(split c j x y)",
                                               "(= Y (fv y))", '(set-not-contains Y "%d")'),
               then=('(carried j f (Ap2 "add" (Keep f) (Ap2 "mul" x (Keep y))))', "(keeps y j)"), phase="carry",
@@ -125,5 +125,5 @@ table.law(
     "cascade.pass", sum_(j, w, b), cascade(j, w, m, f, t),
     when=(fact("abstracts", b, j, m, f, says="b = f[h := m]"), fact("statistic", m, j, says="m is a statistic of j"),
           fact("carried", j, f, t, says="t carries Σ f"), free_of(t, j)),
-    holds="finite", rounding="rescales", proof="Cascade.one_pass", phase="cascade",
+    holds="finite", rounding="rescales", proof="Cascade.pass", phase="cascade",
 )

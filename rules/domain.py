@@ -19,7 +19,7 @@ table.relation("neutral", "String", "Sc", proposition="the second is the identit
 for _name, _value in (("sum", ZERO), ("max", LOWEST), ("min", literal(float("inf"))), ("product", literal(1.0)),
                       ("any", FALSE), ("all", TRUE)):
     table.closure(f"domain.neutral_{_name}", given=(f'(= e__ (Red "{_name}" j w x))',),
-                  then=(f'(neutral "{_name}" {_value.egg()})',), phase="analysis", proof="Domain.neutral")
+                  then=(f'(neutral "{_name}" {_value.egg()})',), phase="analysis", proof=f"Domain.neutral_{_name}")
 
 
 def neutral() -> Condition:
@@ -34,13 +34,13 @@ def when_not(condition: Pattern) -> Pattern:
 table.law("domain.narrow", fold(m, j, w, call("select", c, x, e)), fold(m, j, w & c, x), when=neutral(),
           holds="ieee", rounding="exact", proof="Domain.narrow")
 table.law("domain.narrow_not", fold(m, j, w, call("select", c, e, x)), fold(m, j, w & when_not(c), x), when=neutral(),
-          holds="ieee", rounding="exact", proof="Domain.narrow")
+          holds="ieee", rounding="exact", proof="Domain.narrow_not")
 table.law("domain.empty", fold(m, j, FALSE, x), e, when=neutral(), holds="ieee", rounding="exact",
           proof="Domain.empty")
 for _n, _inner in enumerate(('(Ap2 "and" w c)', '(Ap2 "and" w (Ap1 "not" c))')):
     _select = ('(Ap3 "select" c x e)', '(Ap3 "select" c e x)')[_n]
     table.closure(f"domain.doubt_{_n}", given=(f"(= s (Red m j w {_select}))", "(neutral m e)"),
-                  then=(f"(doubtful j {_inner})",), phase="simplify", proof="Demand.trivial")
+                  then=(f"(doubtful j {_inner})",), phase="simplify", proof=f"Domain.doubt_{_n}")
 
 # What stays finite on finite inputs, wherever it is evaluated. Reciprocals, logarithms and folds over perhaps no points
 # are left out. Reads are facts of the front end: only those that stay in bounds without the domain they stand in, since
@@ -56,7 +56,7 @@ _FINITE = (
 )
 for _name, _term, _when in _FINITE:
     table.closure(f"domain.finite_{_name}", given=(f"(= e {_term})", *((_when,) if _when else ())),
-                  then=("(finite e)",), phase="analysis", proof="Domain.finite")
+                  then=("(finite e)",), phase="analysis", proof=f"Domain.finite_{_name}")
 FINITE = fact("finite", y, says="y is finite")
 
 # A select with the value that an operation turns into an identity moves out of the operation.

@@ -21,11 +21,11 @@ table.relation("inverse_extent", "String", "Sc", proposition="the 2nd is one ove
 
 _ONE = ONE.egg()
 table.closure("fold.want_sum", given=('(= e (Red "sum" j w b))',), then=("(want b j)",), phase="hoist",
-              proof="Demand.trivial")
+              proof="Fold.want_sum")
 table.closure("fold.want_product", given=("(want e j)", '(= e (Ap2 "mul" x y))'), then=("(want x j)", "(want y j)"),
-              phase="hoist", proof="Demand.trivial")
+              phase="hoist", proof="Fold.want_product")
 table.closure("fold.want_negated", given=("(want e j)", '(= e (Ap1 "neg" x))'), then=("(want x j)",), phase="hoist",
-              proof="Demand.trivial")
+              proof="Fold.want_negated")
 table.closure("fold.split_invariant", given=("(want b j)", "(= F (fv b))", "(set-not-contains F j)"),
               then=(f"(split b j b {_ONE})",), phase="hoist", proof="Fold.split_invariant")
 _ATOMS = {
@@ -36,7 +36,7 @@ _ATOMS = {
 }
 for _kind, _is in _ATOMS.items():
     table.closure(f"fold.atom_{_kind}", given=("(want b j)", *_is, "(= F (fv b))", "(set-contains F j)"),
-                  then=(f"(split b j {_ONE} b)",), phase="hoist", proof="Fold.split_atom")
+                  then=(f"(split b j {_ONE} b)",), phase="hoist", proof=f"Fold.atom_{_kind}")
 table.closure("fold.split_product", given=("(want e j)", '(= e (Ap2 "mul" x y))', "(split x j f u)", "(split y j g v)",
                                            "(= F (fv e))", "(set-contains F j)"),
               then=('(split e j (Ap2 "mul" f g) (Ap2 "mul" u v))',), phase="hoist", proof="Fold.split_product")
@@ -51,10 +51,10 @@ table.law("fold.hoist", sum_(j, w, b), f * sum_(j, w, u),
           when=(*SPLIT, fact("inhabited", j, w, says="some j satisfies w")),
           holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist")
 table.law("fold.hoist_finite", sum_(j, w, b), f * sum_(j, w, u), when=(*SPLIT, fact("finite", f, says="f is finite")),
-          holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist")
+          holds="finite", rounding="rescales", proof="Fold.hoist_finite", phase="hoist")
 table.law("fold.hoist_guarded", sum_(j, w, b), call("select", fold("any", j, w, TRUE), f, ZERO) * sum_(j, w, u),
           when=(*SPLIT, fact("doubtful", j, w, says="perhaps no j satisfies w")),
-          holds="finite", rounding="rescales", proof="Fold.hoist", phase="hoist")
+          holds="finite", rounding="rescales", proof="Fold.hoist_guarded", phase="hoist")
 table.law("fold.hoist_negation", sum_(j, w, -x), -sum_(j, w, x), holds="ieee", rounding="exact",
           proof="Fold.hoist_negation", phase="hoist")
 table.law("fold.hoist_shift", fold("max", j, TRUE, c + x), c + fold("max", j, TRUE, x), when=free_of(c, j),
@@ -62,13 +62,13 @@ table.law("fold.hoist_shift", fold("max", j, TRUE, c + x), c + fold("max", j, TR
 table.law(
     "fold.mean", sum_(j, TRUE, x) * call("recip", n), sum_(j, TRUE, x) * call("recip", sum_(j, TRUE, ONE)),
     when=fact("extent", j, n, says="n is the size of j", defines=((n, sum_(j, TRUE, ONE)),)),
-    holds="ieee", rounding="exact", proof="Fold.count",
+    holds="ieee", rounding="exact", proof="Fold.mean",
 )
 table.law(
     "fold.mean_constant", sum_(j, TRUE, x) * n, sum_(j, TRUE, x) * call("recip", sum_(j, TRUE, ONE)),
     when=fact("inverse_extent", j, n, says="n is one over the size of j",
               defines=((n, call("recip", sum_(j, TRUE, ONE))),)),
-    holds="ieee", rounding="reassociates", proof="Fold.count",
+    holds="ieee", rounding="reassociates", proof="Fold.mean_constant",
 )
 
 # Kept in the table and tried, but not run by default: a schedule splits and interchanges folds without a rewrite

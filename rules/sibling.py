@@ -12,8 +12,8 @@ table = Table("sibling")
 table.relation("member", "String", "Sc", "Sc",
                proposition="the 3rd is a fold over that index on the domain that is 2nd")
 table.closure("sibling.member_fold", given=("(= e (Red m j w x))",), then=("(member j w e)",), phase="analysis",
-              proof="Sibling.join")
+              proof="Sibling.member_fold")
 table.closure("sibling.member_pass", given=("(= e (Casc j w s f t))",), then=("(member j w e)",), phase="analysis",
-              proof="Sibling.join")
+              proof="Sibling.member_pass")
 table.seed("sibling.join", "(fold[m, j](x), fold[n, j](y)) = fold[m × n, j](x, y) when neither contains the other",
            holds="ieee", rounding="exact", proof="Sibling.join")

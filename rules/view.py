@@ -21,9 +21,9 @@ table.relation("replaces", "String", "Names", "Names",
 table.law("view.map", view(k, call(op, x)), call(op, view(k, x)), holds="ieee", rounding="exact", proof="View.map",
           phase="views")
 table.law("view.map_two", view(k, call(op, x, y)), call(op, view(k, x), view(k, y)), holds="ieee", rounding="exact",
-          proof="View.map", phase="views")
+          proof="View.map_two", phase="views")
 table.law("view.map_three", view(k, call(op, x, y, z)), call(op, view(k, x), view(k, y), view(k, z)), holds="ieee",
-          rounding="exact", proof="View.map", phase="views")
+          rounding="exact", proof="View.map_three", phase="views")
 UNTOUCHED = Condition(("(replaces k D J)", "(set-not-contains D j)", "(set-not-contains J j)"), "k leaves j alone")
 UNSEEN = Condition(("(replaces k D J)", "(= F (fv x))", "(= (set-intersect F D) (set-empty))"),
                    "x free of what k replaces", absent=((x, k),))
@@ -35,6 +35,6 @@ table.law("view.fold", view(k, fold(m, j, w, x)), fold(m, j, view(k, w), view(k,
 table.law("view.absent", view(k, x), x, when=UNSEEN, holds="ieee", rounding="exact", proof="View.absent",
           phase="views")
 table.seed("view.read", "view(k, T[coordinates]) = T[coordinates under k]", holds="ieee", rounding="exact",
-           proof="View.compose")
+           proof="View.read")
 table.seed("view.compose", "view(k, view(l, x)) = view(k ∘ l, x)", holds="ieee", rounding="exact",
            proof="View.compose")
