@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types docs gallery notebooks models minilm bench bench-minilm doctor editable clean
+.PHONY: help demo test lint format types proofs docs gallery notebooks models minilm bench bench-minilm doctor editable clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ format: $(BIN)/python ## ruff: mend what it can and format
 types: $(BIN)/python ## mypy --strict
 	$(PIP) install '.[test]'
 	$(BIN)/mypy
+
+proofs: $(BIN)/python ## the theorem of every law, checked by Rocq (apt-get install coq libcoq-coquelicot)
+	$(PIP) install .
+	$(BIN)/python -m proofs.check
 
 docs: $(BIN)/python ## the API reference as HTML, in build/docs
 	$(PIP) install '.[docs]'

@@ -313,7 +313,11 @@ class _Lanes:
     def select(self, e: Select) -> Expr:
         condition = self.expr(e.condition)
         if lanes(condition.type) == 1:
-            yes, no = self.wide(self.expr(e.yes)), self.wide(self.expr(e.no))
+            yes, no = self.expr(e.yes), self.expr(e.no)
+            if e.type == "bool":  # masks may have lanes of different widths
+                type = next((x.type for x in (yes, no) if lanes(x.type) > 1), "bool")
+                return Select(condition, self.mask(yes, type), self.mask(no, type), type)
+            yes, no = self.wide(yes), self.wide(no)
             return Select(condition, yes, no, yes.type)
         held, self.guarded = self.guarded, True
         try:

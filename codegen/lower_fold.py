@@ -195,6 +195,8 @@ class Folds(Spans):
         if plan.how == "lanes" and self._along(group, state):
             plan = FoldPlan()
         with self.guarded(*span.implied):
+            if not rest and not span.kept and self.counted(group, state, span.low, span.high):
+                return
             if plan.how == "blocks" and plan.size > 1:
                 self._by_blocks(group, state, index, rest, plan.size, span)
             elif plan.how == "serial" or plan.size <= 1 or not self._tileable(index, plan):

@@ -1,6 +1,6 @@
 """The range of a folded index: what its affine conditions leave of it, and loops over its tiles.
 
-j <= i, i in a block i0 ... i0 + 3, tiles of 16:
+Conditions on data may limit it as well (lower_range). For j <= i, i in a block i0 ... i0 + 3, tiles of 16:
     for j in 0 ... full by 16       tiles at which every element of the block counts: no masks
     for j in full ... high by 16    tiles of which only some points count, the last one moved back into the axis
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index, Inequality, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Let, Select, Var, number, variable
+from tang_egg.codegen.lower_range import Ranges
 from tang_egg.codegen.lower_scope import Axis
-from tang_egg.codegen.lower_update import Updates
 from tang_egg.ir import Scalar, Test
 
 FEW = 2
@@ -43,7 +43,7 @@ class Span:
         return Span(low, high, self.kept, self.kept, None, self.implied, None, self.kept)
 
 
-class Spans(Updates):
+class Spans(Ranges):
     """See the module text."""
 
     def by_tiles(self, index: Index, size: int, span: Span, tile: Callable[[Axis, list[Scalar]], None]) -> Expr | None:
@@ -97,7 +97,11 @@ class Spans(Updates):
         kept: list[Scalar] = []
         clear: list[Scalar] = []
         implied: list[Scalar] = []
+        data_lows, data_highs, by_data = ([], [], []) if scanned else self.data_range(index, later, conditions)
+        implied += by_data
         for c in conditions:
+            if c in by_data:
+                continue
             limit = None if scanned or not isinstance(c, Test) else self._limit(index, later, c.condition)
             if limit is None:
                 kept.append(c)
@@ -115,8 +119,11 @@ class Spans(Updates):
             else:
                 firm.append(tight)
                 clear.append(c)
-        low = self.name_bound(f"{index.name}_lo", _extreme("max", lows))
-        high = self.name_bound(f"{index.name}_hi", _extreme("min", highs))
+        low = self.name_bound(f"{index.name}_lo", _further("max", _extreme("max", lows), data_lows))
+        high = _further("min", _extreme("min", highs), data_highs)
+        if data_lows or data_highs:  # data may say that the range ends before it begins
+            high = Call("max", (high, low), "i64")
+        high = self.name_bound(f"{index.name}_hi", high)
         within = _extreme("min", sure + highs) if sure else None
         beyond = _extreme("max", firm + lows) if firm else None
         return Span(low, high, kept, clear, within, implied, beyond, untold)
@@ -148,6 +155,12 @@ def _form(e: Expr) -> Affine:
     """A bound as a form over variables."""
     assert isinstance(e, (Form, Var))
     return e.form if isinstance(e, Form) else variable(e.name)
+
+
+def _further(op: str, first: Expr, others: list[Expr]) -> Expr:
+    for other in others:
+        first = Call(op, (first, other), "i64")
+    return first
 
 
 def _extreme(op: str, forms: list[Affine]) -> Expr:

@@ -25,7 +25,7 @@ from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_state import Slot, State, States, Step, masked, register_tile, stem_of
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, Statistic, walk
-from tang_egg.monoid import Monoid, replace_state, state_of
+from tang_egg.monoid import Monoid, replace_state, state_of, unmoved
 
 T = TypeVar("T")
 
@@ -216,15 +216,15 @@ class Updates(States):
         for k in _readers_first(following, lambda k: _mentioned(monoid, monoid.components[k].follow.rebase)):  # type: ignore[union-attr]
             follow = monoid.components[k].follow
             assert follow is not None
-            to, start = (self._of_head(group, follow.statistic, s) for s in (new, old))
+            to, start = (tuple(self._of_head(group, x, s) for x in follow.statistics) for s in (new, old))
             empty = self._of_head(group, follow.empty, old)
             kept = Apply("select", (empty, follow.base.identity[0], self._rebased(group, state, k, start, to)))
-            carried = Apply("select", (Apply("eq", (start, to)), state[k].read, kept))
+            carried = Apply("select", (unmoved(start, to), state[k].read, kept))
             with self.inside():
                 self.prepare([carried], state[k].axes)
                 with self.points(state[k].axes):
                     self.store(state[k], self.evaluate(carried))
-            bodies[k] = replace_state(group.body[k], lambda x, to=to: to if isinstance(x, Statistic) else None)  # type: ignore[misc]
+            bodies[k] = replace_state(group.body[k], lambda x, to=to: to[x.part] if isinstance(x, Statistic) else None)  # type: ignore[misc]
         extra = [tile] if tile is not None else []
         for k in sorted(following, key=lambda k: -len(state[k].axes)):
             self.prepare([bodies[k], *mask], [*state[k].axes, *extra])
@@ -272,14 +272,16 @@ class Updates(States):
     def _of_head(self, group: Reduce | Scan, expression: Scalar, head: State) -> Scalar:
         return state_of(expression, {group.monoid.components[k].name: s.read for k, s in head.items()})
 
-    def _rebased(self, group: Reduce | Scan, state: State, k: int, start: Scalar, to: Scalar) -> Scalar:
+    def _rebased(
+        self, group: Reduce | Scan, state: State, k: int, start: tuple[Scalar, ...], to: tuple[Scalar, ...]
+    ) -> Scalar:
         follow = group.monoid.components[k].follow
         assert follow is not None
         names = {group.monoid.components[n].name: s.read for n, s in state.items()}
 
         def of(x: Scalar) -> Scalar | None:
             if isinstance(x, Statistic):
-                return to if x.which == "to" else start
+                return (to if x.which == "to" else start)[x.part]
             return names.get(x.component) if isinstance(x, StateRef) else None
 
         return replace_state(follow.rebase, of)

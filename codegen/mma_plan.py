@@ -312,8 +312,10 @@ def _check_component(group: Reduce, n: int, is_row: bool) -> None:
 def _check_statistics(group: Reduce, needed: list[int]) -> None:
     """One statistic moves all followers, and each lift is given relative to it."""
     followers = {n: f for n in needed if (f := group.monoid.components[n].follow) is not None}
-    if len({(f.statistic, f.empty) for f in followers.values()}) > 1:
+    if len({(f.statistics, f.empty) for f in followers.values()}) > 1:
         raise Refused("followers of different statistics")
+    if any(len(f.statistics) > 1 for f in followers.values()):
+        raise Refused("followers of several statistics")
     if not all(any(isinstance(x, Statistic) for x in walk(group.body[n])) for n in followers):
         raise Refused("a follower whose lift belongs to the statistic of its own point")
 

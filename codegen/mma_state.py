@@ -68,8 +68,8 @@ class Streams:
     def statistic_needs(self, part: int) -> bool:
         """Whether a follower's statistic is computed from a head."""
         name = self.monoid.components[part].name
-        follows = [f for c in self.monoid.components if (f := c.follow) is not None]
-        return any(isinstance(x, StateRef) and x.component == name for f in follows for x in walk(f.statistic, f.empty))
+        roots = [r for c in self.monoid.components if (f := c.follow) is not None for r in (*f.statistics, f.empty)]
+        return any(isinstance(x, StateRef) and x.component == name for x in walk(*roots))
 
     def start(self) -> None:
         """Sets the row parts to their identities."""
@@ -184,9 +184,10 @@ class Streams:
             fresh = {self.monoid.components[n].name: values[h] for n, values in new.items()}
             old = {self.monoid.components[n].name: self.rows[n].registers[h] for n in new}
             empty = self.state(follow.empty, fresh)
-            stat = self.state(follow.statistic, fresh)
+            (statistic,) = follow.statistics
+            stat = self.state(statistic, fresh)
             to.append(self.w.let("to", Select(empty, Literal(0.0, "f32"), stat, "f32")))
-            start.append(self.w.let("from", self.state(follow.statistic, old)))
+            start.append(self.w.let("from", self.state(statistic, old)))
         return to, start
 
     def _factor(self, part: int, to: list[Expr], start: list[Expr]) -> None:

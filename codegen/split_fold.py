@@ -132,11 +132,11 @@ def _lift(p: Plan, n: int, reads: dict[int, Read]) -> Scalar:
     if follow is None:
         return reads[n]
     values: dict[str, Scalar] = {p.group.monoid.components[k].name: r for k, r in reads.items()}
-    start, empty = state_of(follow.statistic, values), state_of(follow.empty, values)
+    start, empty = tuple(state_of(s, values) for s in follow.statistics), state_of(follow.empty, values)
 
     def of(x: Scalar) -> Scalar | None:
         if isinstance(x, Statistic):
-            return Statistic("at", x.type) if x.which == "to" else start
+            return Statistic("at", x.type, x.part) if x.which == "to" else start[x.part]
         return values[x.component] if isinstance(x, StateRef) else None
 
     # a share in which nothing was live has no statistic to move from

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import log2
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
+from tang_egg.bounds_range import limits_of
 from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Source, Test, children, free, walk
 
 
@@ -261,8 +263,7 @@ class _Work:
         bound = s.indices if isinstance(s, Reduce) else (s.index,)
         fold = (s.monoid, s.body)
         inner = {**scope, **dict.fromkeys(bound, fold)}
-        # an affine domain that mentions outer indices is taken to be half full
-        live = 0.5 if isinstance(s, Reduce) and any(c.indices() - set(bound) for c in s.where.affine) else 1.0
+        live = self._live(s) if isinstance(s, Reduce) else 1.0
         flops, loads = self.flops, self.loads
         for k in s.monoid.needs(s.part):
             key = (fold, k, frozenset(scope[i] for i in free(s) if i in scope))
@@ -278,3 +279,23 @@ class _Work:
         nested = _NESTED if running else 1.0
         self.flops = flops + live * nested * (self.flops - flops)
         self.loads = loads + live * (self.loads - loads)
+
+    def _live(self, s: Reduce) -> float:
+        """The share of a domain's points that loops visit.
+
+        An affine domain that mentions outer indices is taken to be half full, and so is one that data limits on one
+        side. Limits on both sides that depend on outer indices are taken to share the points out among those. What
+        counts points between limits only looks for the limits.
+        """
+        if any(c.indices() - set(s.indices) for c in s.where.affine):
+            return 0.5
+        live = 1.0
+        for i in s.indices:
+            found = [(x.side, c) for c in s.where.data for x in limits_of(i, c)]
+            sides = {side for side, _ in found}
+            outer = frozenset(k for _, c in found for k in free(c)) - set(s.indices)
+            counts = isinstance(s.body[0], Const) and len(s.body) == len(s.where.data) == len(s.indices) == 1
+            if sides and counts:
+                return log2(self.costs.size(i.size) + 2.0) / max(self.costs.size(i.size), 1.0)
+            live /= 1.0 if not sides else 2.0 if len(sides) == 1 else max(self.costs.volume(outer), 1.0)
+        return live

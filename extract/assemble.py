@@ -39,7 +39,7 @@ def optimize_window(window: Canonical, costs: Costs, limits: Limits) -> WindowRe
     """Saturates a window and picks its kernels."""
     named = unify(window.tensors)
     saturation = saturate_window(named, window.tensors, window.roots, limits)
-    terms = Terms(saturation, costs, real=_real(window))
+    terms = Terms(saturation, costs, real=_real(window), daring=limits.algebraic)
     roots = saturation.snapshot.roots
     classes = {t: roots[saturation.encoding.terms[named[t].body]] for t in window.tensors}
     ordered = [*window.roots, *(t for t in window.tensors if t not in window.roots)]

@@ -16,7 +16,11 @@ from tang_egg.text import print_scalar
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One application of a law: what stood before and after it, in mathematics, and the law's marks."""
+    """One application of a law: what stood before and after it, in mathematics, and the law's marks.
+
+    `kind`: "law", or "store" where a term becomes a read of the tensor that holds it. `tensor` and `place`: where it
+    was used; `because`: the facts that it rested on.
+    """
 
     law: str
     before: str
@@ -24,6 +28,10 @@ class Step:
     reverse: bool
     holds: str
     rounding: str
+    kind: str = "law"
+    tensor: str = ""
+    place: str = ""
+    because: tuple[str, ...] = ()
 
 
 class Derivations:
@@ -104,9 +112,9 @@ class Derivations:
         if n.constructor == "Is":
             return self._class(n.args[0])
         if n.constructor == "Casc":
-            index, where, statistic, body, carried = n.args
-            inside = f"{self._class(body)}, at={self._class(statistic)}, carry={self._class(carried)}"
-            return f"pass[{index}]({inside}, where={self._class(where)})"
+            monoid, index, where, body, carried = n.args
+            inside = f"{self._class(body)}, carry={self._class(carried)}"
+            return f"pass {monoid}[{index}]({inside}, where={self._class(where)})"
         if n.constructor == "Lit":
             return str(n.args[0])
         variants = list(self.terms._of_node(ClassId(-1), n)) if n.constructor != "Let" else []

@@ -201,7 +201,9 @@ class Explainer:
         if waiting > SEQUENCE:
             return Reason("limit", f"{waiting} folds would wait for one another; a kernel holds {SEQUENCE}")
         allowed = self.terms.saturation.snapshot.free.get(c)
-        extra = () if allowed is None else sorted({i.name for i in free(term)} - allowed)
+        extra = (
+            () if allowed is None else sorted({self.terms.saturation.encoding.name(i) for i in free(term)} - allowed)
+        )
         if extra:
             return Reason("limit", f"the term would depend on {', '.join(extra)}, and {self.words.name(c)} does not")
         return None
@@ -248,7 +250,7 @@ class Explainer:
         name = self.words.name
         least: list[tuple[float, float]] = []
         for n in self.terms.saturation.snapshot.classes.get(user, ()):
-            if below not in class_arguments(n) or n.constructor in ("Casc", "Let"):
+            if below not in class_arguments(n) or n.constructor in ("Casc", "Let", "At"):
                 continue
             made = [v for v in self.terms._of_node(user, n) if any(_contains(b, c) for b in v.below)]
             for v in made[:8]:

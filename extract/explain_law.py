@@ -7,13 +7,10 @@ from dataclasses import dataclass
 
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.extract.explain import Choice, Explainer, Reason
-from tang_egg.extract.passes import count_points
 from tang_egg.extract.select import Candidate, _candidate
+from tang_egg.extract.siblings import JOINED, count_points
 from tang_egg.extract.terms import Variant
 from tang_egg.rules.law import Closure, Entry, Law, Seed
-
-JOINED = "sibling.join"
-"""The equality that selection applies itself: folds over the same points that meet in one kernel become one."""
 
 _SHOWN = 6
 

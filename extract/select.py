@@ -17,7 +17,7 @@ import pulp
 from tang_egg.cost.roofline import Costs, Estimate
 from tang_egg.egraph import ClassId
 from tang_egg.errors import SelectionError
-from tang_egg.extract.passes import join_siblings
+from tang_egg.extract.siblings import join_siblings
 from tang_egg.extract.terms import Terms, Variant, uses
 from tang_egg.ir import Reduce, Scalar, free, walk
 from tang_egg.text import print_scalar
@@ -126,31 +126,57 @@ def _candidate(
 
 def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candidate]:
     """Kernels that write several classes: best terms of classes whose outermost folds run over the same points."""
+    best = _best(single)
+    behind = _behind(best)
+    groups: dict[object, dict[ClassId, Candidate]] = {}
+    # of a class whose best term has not the shape, the cheapest one that has; those in one pass stand before others
+    ranked = [*best.values(), *sorted(single, key=lambda k: k.estimate.seconds)]
+    for k in sorted(ranked, key=lambda k: not _one_pass(k)):
+        for s in _outer_folds(k):
+            groups.setdefault((s.indices, s.where), {}).setdefault(k.writes[0], k)
+    for k in ranked:
+        for s in _outer_folds(k):
+            groups.setdefault((s.indices, s.where, "as it is"), {}).setdefault(k.writes[0], k)
+            groups.setdefault((s.monoid, s.body), {}).setdefault(k.writes[0], k)
+    found: list[Candidate] = []
+    place = {c: n for n, c in enumerate(best)}
+    for members in groups.values():
+        # outputs and what stands next to them first, since not all combinations are tried
+        ordered = sorted(members.values(), key=lambda k: place[k.writes[0]])
+        for count in (2, 3):
+            for group in itertools.islice(itertools.combinations(ordered, count), 24):
+                writes = tuple(k.writes[0] for k in group)
+                if any(_waits(k, behind) & set(writes) for k in group) or not _same_grid(terms, writes):
+                    continue
+                made = _candidate(terms, writes, tuple(k.variants[0] for k in group), costs)
+                if made is not None and made.estimate.seconds < sum(k.estimate.seconds for k in group):
+                    found.append(made)
+    return found
+
+
+def _best(single: list[Candidate]) -> dict[ClassId, Candidate]:
+    """The kernel of each class that costs least, making what it reads included."""
     best: dict[ClassId, Candidate] = {}
     for k in single:
         c = k.writes[0]
         # by the cost that counts making what is read, or a kernel that reads everything would always seem best
         if c not in best or k.variants[0].cost < best[c].variants[0].cost:
             best[c] = k
-    behind = _behind(best)
-    groups: dict[object, list[Candidate]] = {}
-    for k in best.values():
-        shapes = {
-            (s.indices, s.where) for s in walk(k.terms[0]) if isinstance(s, Reduce) and free(s) and not _inside(s, k)
-        }
-        for shape in shapes:
-            groups.setdefault(shape, []).append(k)
-    found: list[Candidate] = []
-    for members in groups.values():
-        for count in (2, 3):
-            for group in itertools.islice(itertools.combinations(members, count), 24):
-                writes = tuple(k.writes[0] for k in group)
-                if any(behind[c] & set(writes) for c in writes) or not _same_grid(terms, writes):
-                    continue
-                made = _candidate(terms, writes, tuple(k.variants[0] for k in group), costs)
-                if made is not None and made.estimate.seconds < sum(k.estimate.seconds for k in group):
-                    found.append(made)
-    return found
+    return best
+
+
+def _outer_folds(k: Candidate) -> list[Reduce]:
+    """The outermost folds of a kernel's first term, which another kernel may share."""
+    return [s for s in walk(k.terms[0]) if isinstance(s, Reduce) and free(s) and not _inside(s, k)]
+
+
+def _one_pass(k: Candidate) -> bool:
+    return any(s.monoid.followers for s in _outer_folds(k))
+
+
+def _waits(k: Candidate, behind: dict[ClassId, set[ClassId]]) -> set[ClassId]:
+    """The classes that must be written before a kernel runs."""
+    return {*k.reads, *(c for r in k.reads for c in behind.get(r, ()))}
 
 
 def _behind(best: dict[ClassId, Candidate]) -> dict[ClassId, set[ClassId]]:
@@ -168,7 +194,12 @@ def _behind(best: dict[ClassId, Candidate]) -> dict[ClassId, set[ClassId]]:
 
 
 def _inside(s: Reduce, k: Candidate) -> bool:
-    return any(s in walk(*x.body) for x in walk(k.terms[0]) if isinstance(x, Reduce) and x is not s)
+    """Whether a fold runs along with one around it; else it is finished before that one starts."""
+    return any(
+        free(s) & frozenset(x.indices) and s in walk(*x.body)
+        for x in walk(k.terms[0])
+        if isinstance(x, Reduce) and x is not s
+    )
 
 
 def _same_grid(terms: Terms, writes: tuple[ClassId, ...]) -> bool:

@@ -15,13 +15,14 @@ from tang_egg.bounds import prove_nonnegative
 from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.errors import GraphError
-from tang_egg.extract.passes import DELTA, Follower, Refused, build_cascade
+from tang_egg.extract.passes import Follower, Refused, build_cascade, shift
 from tang_egg.ir import (
     Apply,
     Const,
     Coordinate,
     Domain,
     Input,
+    Position,
     Read,
     Reduce,
     Scalar,
@@ -64,6 +65,7 @@ class Terms:
     saturation: Saturation
     costs: Costs
     real: str = "f32"
+    daring: bool = False
     axes: dict[ClassId, tuple[Index, ...]] = field(default_factory=dict)
     names: dict[ClassId, str] = field(default_factory=dict)
     placeholders: dict[Input, ClassId] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Terms:
     _stored: dict[Scalar, frozenset[Input]] = field(default_factory=dict)
     _uses: dict[ClassId, int] = field(default_factory=dict)
     _inner: set[ClassId] = field(default_factory=set)
-    _carried: dict[tuple[str, ClassId], list[ClassId]] = field(default_factory=dict)
+    _carried: dict[tuple[str, str, ClassId], list[ClassId]] = field(default_factory=dict)
 
     def run(self, tensors: Iterable[tuple[Tensor, tuple[Index, ...], ClassId]]) -> None:
         """Fills `found`. `tensors`: the window's tensors with their axes under shared names, and their classes."""
@@ -88,16 +90,18 @@ class Terms:
             self.axes[c] = tuple(i for i in shared if i in axes or prove_nonnegative(i.size - 1))
             self.names.setdefault(c, t.name)
             inner_folds |= self._inner_folds(t)
-        for index, f, t_ in shot.facts.get("carried", ()):
-            self._carried.setdefault((index, f), []).append(t_)
+        for monoid, index, f, t_ in shot.facts.get("carried", ()):
+            self._carried.setdefault((monoid, index, f), []).append(t_)
         for c in shot.classes:
             if shot.free.get(c, frozenset()) & {"%h", "%d"}:
                 self._inner.add(c)
             elif c not in self.axes and c in inner_folds:
                 known = self.saturation.encoding.indices
-                listed = sorted(shot.free.get(c, frozenset()), key=lambda n: (len(n), n))
+                names = {x for n in shot.free.get(c, frozenset()) for x in n.split("×")}
+                listed = sorted(names, key=lambda n: (len(n), n))
                 if all(n in known for n in listed):
                     self.axes[c] = tuple(known[n] for n in listed)
+        self._store_at_values()
         for c in shot.classes:
             self.found.setdefault(c, [])
         for n in self.saturation.source.values():
@@ -125,6 +129,21 @@ class Terms:
         roots = self.saturation.snapshot.roots
         return {roots[encoding.terms[s]] for s in folds if s in encoding.terms}
 
+    def _store_at_values(self) -> None:
+        """A stored tensor seen at a value may be stored as well: only what is asked for is then computed."""
+        shot, encoding = self.saturation.snapshot, self.saturation.encoding
+        for c, nodes in shot.classes.items():
+            for n in nodes:
+                if n.constructor != "At" or n.args[2] not in self.axes or c in self.axes or c in self._inner:
+                    continue
+                incoming = sorted(shot.free.get(n.args[1], frozenset()), key=lambda name: (len(name), name))
+                shared = dict.fromkeys(
+                    i for axis in self.axes[n.args[2]]
+                    for i in ([x for m in incoming for x in encoding.folded(m)] if axis.name == n.args[0] else [axis])
+                )  # fmt: skip
+                depends = shot.free.get(c, frozenset())
+                self.axes[c] = tuple(i for i in shared if encoding.name(i) in depends)
+
     def _levels(self) -> dict[ClassId, int]:
         """Distance of each class from the leaves by its shortest term, so that operands are tried before users."""
         level: dict[ClassId, int] = {}
@@ -148,7 +167,7 @@ class Terms:
             for n in nodes:
                 for child in class_arguments(n):
                     users.setdefault(child, {})[c] = None
-        for (_, f), ts in self._carried.items():
+        for (_, _, f), ts in self._carried.items():
             for t in ts:
                 for user in users.get(f, {}):
                     users.setdefault(t, {})[user] = None
@@ -175,7 +194,7 @@ class Terms:
         if self._depth(term)[0] > NESTING or self._depth(term)[1] > SEQUENCE:
             return False
         allowed = self.saturation.snapshot.free.get(c)
-        return allowed is None or {i.name for i in free(term)} <= allowed
+        return allowed is None or {self.saturation.encoding.name(i) for i in free(term)} <= allowed
 
     def _diverse(self, ranked: list[Variant]) -> list[Variant]:
         """The cheapest terms, and the best of each kind that a user may need although it costs more here.
@@ -238,7 +257,8 @@ class Terms:
     def _coordinate(self, c: ClassId, axis: Index) -> Affine:
         """Where to read a stored class along an axis: anywhere, so at 0, if its value does not depend on it."""
         depends = self.saturation.snapshot.free.get(c)
-        constant = depends is not None and axis.name not in depends and prove_nonnegative(axis.size - 1)
+        named = self.saturation.encoding.name(axis)
+        constant = depends is not None and named not in depends and prove_nonnegative(axis.size - 1)
         return affine(0) if constant else affine(axis)
 
     def placeholder(self, c: ClassId, type: str) -> Input:
@@ -255,15 +275,19 @@ class Terms:
         elif n.constructor == "Leaf":
             yield self._variant(c, n, encoding.leaves[n.args[0]])
         elif n.constructor == "Hole":
-            yield self._variant(c, n, Statistic("at"))
+            yield self._variant(c, n, Statistic("at", part=n.args[0].number))
         elif n.constructor == "Delta":
-            yield self._variant(c, n, DELTA)
+            yield self._variant(c, n, shift(n.args[0].number))
         elif n.constructor == "Keep":
             yield self._variant(c, n, StateRef("self", f"%{n.args[0].number}"))
         elif n.constructor == "Casc":
             yield from self._cascades(c, n)
+        elif n.constructor == "Total":
+            return  # the other nodes of its class say how it is computed
         elif n.constructor == "Let":
             yield from self._views(c, n)
+        elif n.constructor == "At":
+            yield from self._at_values(c, n)
         else:
             yield from self._combinations(c, n)
 
@@ -284,7 +308,7 @@ class Terms:
         if n.constructor in ("Ap1", "Ap2", "Ap3"):
             return Apply(operation(n.args[0]), args)
         if n.constructor == "Red":
-            return _fold(encoding.monoids[n.args[0]], encoding.indices[n.args[1]], args[0], args[1])
+            return _fold(encoding.monoids[n.args[0]], encoding.folded(n.args[1]), args[0], args[1])
         if n.constructor == "Fold":
             indices = tuple(encoding.indices[name] for name in n.args[2].split(","))
             return Reduce(encoding.monoids[n.args[0]], indices, as_domain(args[0]), args[1:], n.args[1])
@@ -305,23 +329,42 @@ class Terms:
             except GraphError:
                 continue
 
-    def _cascades(self, c: ClassId, n: ENode) -> Iterable[Variant]:
-        index, where, statistic, body, carried = n.args
-        encoding = self.saturation.encoding
-        for w in self.found.get(where, [])[:1]:
-            for s in self.found.get(statistic, []):
-                if s.node is None:
+    def _at_values(self, c: ClassId, n: ENode) -> Iterable[Variant]:
+        """Terms with an integer scalar in the place of an index: the cheapest value in every body."""
+        index = self.saturation.encoding.indices[n.args[0]]
+        for value in self.found.get(n.args[1], [])[:1]:
+            for v in self.found.get(n.args[2], []):
+                try:
+                    term = substitute(v.term, {index: as_coordinate(value.term)})
+                except GraphError:
                     continue
-                for v in self._bodies(body, self._placeholders_in(s.term)):
-                    closed = self._close(index, v, body, carried)
-                    if closed is None:
-                        continue
-                    followers, below = closed
-                    built = build_cascade(encoding.indices[index], as_domain(w.term), s.term, followers)
+                yield self._variant(c, n, term, (value, v))
+
+    def _cascades(self, c: ClassId, n: ENode) -> Iterable[Variant]:
+        monoid, index, where, body, carried = n.args
+        encoding = self.saturation.encoding
+        base, j = encoding.monoids[monoid], encoding.folded(index)
+        for w in self.found.get(where, [])[:1]:
+            for v in self._bodies(body, frozenset()):
+                closed = self._close(monoid, index, v, body, carried)
+                if closed is None:
+                    continue
+                followers, below = closed
+                holes = sorted({x.part for f in followers for x in walk(f.body, f.rebase) if isinstance(x, Statistic)})
+                for chosen in self._statistics(holes, self._placeholders_in(v.term)):
+                    terms = {h: s.term for h, s in zip(holes, chosen, strict=True)}
+                    built = build_cascade(j, as_domain(w.term), terms, followers, base, self.daring)
                     if isinstance(built, Refused):
-                        self.refused.setdefault((c, built.reason), s.term)
+                        self.refused.setdefault((c, built.reason), chosen[0].term)
                         continue
-                    yield self._variant(c, n, built, (w, s, *below))
+                    yield self._variant(c, n, built, (w, *chosen, *below))
+
+    def _statistics(self, holes: list[int], stored: frozenset[Input]) -> Iterable[tuple[Variant, ...]]:
+        """Terms for the statistics of a pass, those that read what its body reads first."""
+        choices = [[v for v in self.found.get(ClassId(h), []) if v.node is not None] for h in holes]
+        if len(holes) > 1:  # all ways to choose would be many: the two most alike of each
+            choices = [sorted(c, key=lambda v: len(self._placeholders_in(v.term) ^ stored))[:2] for c in choices]
+        return itertools.product(*choices)
 
     def _bodies(self, f: ClassId, stored: frozenset[Input]) -> list[Variant]:
         """The terms of a follower's body, those that read just what its statistic reads first."""
@@ -340,7 +383,7 @@ class Terms:
         return self._stored[term]
 
     def _close(
-        self, index: str, wanted: Variant, body: ClassId, carried: ClassId
+        self, monoid: str, index: str, wanted: Variant, body: ClassId, carried: ClassId
     ) -> tuple[tuple[Follower, ...], tuple[Variant, ...]] | None:
         """The wanted sum and all sums that its carry needs, each with a body and a rebase."""
         done: dict[ClassId, tuple[Variant, Variant]] = {}
@@ -358,7 +401,7 @@ class Terms:
             for s in walk(done[f][1].term):
                 if isinstance(s, StateRef):
                     g = ClassId(int(s.component[1:]))
-                    pending.append((g, tuple(self._carried.get((index, g), ()))))
+                    pending.append((g, tuple(self._carried.get((monoid, index, g), ()))))
         followers = tuple(Follower(f"%{f.number}", v.term, r.term) for f, (v, r) in done.items())
         return followers, tuple(x for pair in done.values() for x in pair)
 
@@ -400,6 +443,13 @@ def operation(name: str) -> str:
     return ":".join(parts[:2]) if parts[0] in ("cast", "bits") else parts[0]
 
 
+def as_coordinate(s: Scalar) -> Coordinate:
+    """An integer expression as a coordinate: affine where it is a position."""
+    if isinstance(s, Position):
+        return s.form
+    return affine(int(s.value)) if isinstance(s, Const) else s
+
+
 def _literal(value: str, type: str) -> Const:
     if type == "bool":
         return Const(value == "True", type)
@@ -424,14 +474,14 @@ def as_domain(s: Scalar) -> Domain:
     return Domain(tuple(sorted((t.condition for t in forms), key=repr)), tuple(sorted(data, key=repr)))
 
 
-def _fold(monoid: Monoid, index: Index, where: Scalar, body: Scalar) -> Reduce:
-    """A fold over one index; directly around another of the same monoid, both are one fold over all their indices."""
+def _fold(monoid: Monoid, indices: tuple[Index, ...], where: Scalar, body: Scalar) -> Reduce:
+    """A fold; directly around another of the same monoid, both are one fold over all their indices."""
     here = as_domain(where)
-    if isinstance(body, Reduce) and body.monoid is monoid and index not in body.indices:
+    if isinstance(body, Reduce) and body.monoid is monoid and not set(indices) & set(body.indices):
         affine = tuple(sorted({*here.affine, *body.where.affine}, key=repr))
         whole = Domain(affine, tuple(dict.fromkeys((*here.data, *body.where.data))))
-        return Reduce(monoid, (index, *body.indices), whole, body.body)
-    return Reduce(monoid, (index,), here, (body,))
+        return Reduce(monoid, (*indices, *body.indices), whole, body.body)
+    return Reduce(monoid, indices, here, (body,))
 
 
 def uses(term: Scalar, placeholders: Mapping[Input, ClassId]) -> tuple[ClassId, ...]:

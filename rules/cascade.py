@@ -1,129 +1,209 @@
-"""The cascade: a fold that needs a finished statistic of its own index becomes one pass over it.
+"""The cascade: a fold that needs finished statistics of its own index becomes one pass over it.
 
-Given Σ_j b where b mentions a statistic m that is itself a fold over j, write b = f[h := m]. If the sum of f moves in a
-known way when h shifts by δ (`carried`), then partial sums taken at a partial statistic can be carried along while the
-statistic changes, and statistic and sum need one pass together.
+Given ⊕_j b where b mentions statistics m that are themselves folds over j, write b = f[h := m], a hole h for each of
+them. If the fold of f moves in a known way when the holes shift by δ (`carried`), then partial folds taken at partial
+statistics can be carried along while the statistics change, and statistics and fold need one pass together.
 
-How terms move under a shift is computed by closure over +, ·, −, exp, select and max, never by matching a formula:
+How terms move under a shift is computed by closure over +, ·, −, exp, recip, max and select, never by matching a
+formula:
 
-    scales(f, a):     f[h + δ] = a · f             rank one
-    moves(f, c):      f[h + δ] = f + c             affine
-    carried(j, f, t): Σ_j f[h + δ] = t, where kept(g) in t stands for Σ_j g
+    scales(f, a):        f[h + δ] = a · f                  rank one
+    moves(f, c):         f[h + δ] = f + c                  affine; c may mention parts of f, so products of any degree
+    mixes(f, a, r):      f[h + δ] = a · f + r              both at once
+    carried(⊕, j, f, t): ⊕_j f[h + δ] = t                  kept(g) in t stands for ⊕_j g, total(e) for Σ_j e, which is
+                                                           taken apart into kept sums of what does not mention δ
 
-Infinite statistics: see tang_egg.monoid; the carry of a partial sum whose statistic means nothing yet is the identity.
+Infinite statistics: see tang_egg.monoid; the carry of a partial fold whose statistics mean nothing yet is the identity.
 """
 
 from __future__ import annotations
 
-from tang_egg.rules.law import Table, fact, free_of
-from tang_egg.rules.pattern import DELTA, HOLE, ONE, ZERO, Name, Var, cascade, sum_, variables
+from tang_egg.rules.law import Condition, Table, fact, free_of
+from tang_egg.rules.pattern import ONE, ZERO, Name, Var, cascade, fold, variables
 
 table = Table("cascade")
-b, f, m, t = variables("b f m t")
+b, f, t = variables("b f t")
 w = Var("w", "bool")
-j = Name("j")
-H, D, ONE_, ZERO_ = HOLE.egg(), DELTA.egg(), ONE.egg(), ZERO.egg()
+j, o = Name("j"), Name("o")
+ONE_, ZERO_ = ONE.egg(), ZERO.egg()
+BASES = ("sum", "max", "min")
+"""The folds that can be carried: under "max" and "min" by a shift or a positive factor."""
 # Only what depends on the index is taken apart: a class like 0 = x·0 would otherwise be abstracted without end.
 MOVES_ON = ("(seek e j)", "(= F (fv e))", "(set-contains F j)")
-H_FREE = ("(= H_f (fv f))", '(set-not-contains H_f "%h")')
+
+
+def fixed(x: str) -> tuple[str, str]:
+    """`x` mentions no hole."""
+    return f"(= H_{x} (fv {x}))", f'(set-not-contains H_{x} "%h")'
+
+
+def shifts(c: str) -> str:
+    """`c` is not the constant zero."""
+    return f"(!= {c} {ZERO_})"
+
 
 table.relation("seek", "Sc", "String", proposition="a demand: look here for statistics of the index; claims nothing")
+table.relation("plain", "Sc", "String", proposition="a demand: computed from folds over the index; claims nothing")
 table.relation("statistic", "Sc", "String",
                proposition="the 1st contains a fold over the index and does not depend on it")
-table.relation("abstracts", "Sc", "String", "Sc", "Sc", proposition="1st = 4th[h := 3rd], a statistic of the index")
+table.relation("abstracts", "Sc", "String", "Sc",
+               proposition="1st = 3rd with each hole(m) replaced by m, which is a statistic of the index")
 table.relation("moving", "Sc", proposition="a demand: find how this moves when h shifts; claims nothing")
 table.relation("scales", "Sc", "Sc", proposition="1st[h + δ] = 2nd · 1st")
 table.relation("moves", "Sc", "Sc", proposition="1st[h + δ] = 1st + 2nd")
-table.relation("carried", "String", "Sc", "Sc", proposition="Σ 2nd[h + δ] over the index = 3rd, kept(g) meaning Σ g")
+table.relation("mixes", "Sc", "Sc", "Sc", proposition="1st[h + δ] = 2nd · 1st + 3rd")
+table.relation("keeps", "String", "Sc", "String",
+               proposition="a demand: carry this fold of the 2nd over the index; the 2nd does not mention δ")
+table.relation("sums", "Sc", "String", proposition="a demand: sum this over the index; claims nothing")
+table.relation("carried", "String", "String", "Sc", "Sc",
+               proposition="the 1st's fold of 3rd[h + δ] over the index = 4th, kept(g) and total(g) being folds of g")
 
-# Where a statistic stands in the body of a sum.
-table.closure("cascade.walk", given=('(= e (Red "sum" j w b))', "(finished b j)"), then=("(seek b j)",), phase="walk",
-              proof="Cascade.walk")
+# Where statistics stand in the body of a fold.
+for _o in BASES:
+    table.closure(f"cascade.walk_{_o}", given=(f'(= e (Red "{_o}" j w b))', "(finished b j)"), then=("(seek b j)",),
+                  phase="walk", proof=f"Cascade.walk_{_o}")
 for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "x y z")):
-    table.closure(f"cascade.walk_{_ap}", given=("(seek e j)", f"(= e ({_ap} op {_args}))", "(= F (fv e))",
-                                                "(set-contains F j)"),
+    table.closure(f"cascade.walk_{_ap}", given=(*MOVES_ON, f"(= e ({_ap} op {_args}))"),
                   then=tuple(f"(seek {v} j)" for v in _args.split()), phase="walk", proof=f"Cascade.walk_{_ap}")
+table.closure("cascade.plain_fold", given=("(= e (Red o j w b))", "(clean b j)"), then=("(plain e j)",), phase="walk",
+              proof="Cascade.plain_fold")
+table.closure("cascade.plain_one", given=("(= e (Ap1 op x))", "(plain x j)"), then=("(plain e j)",), phase="walk",
+              proof="Cascade.plain_one")
+table.closure("cascade.plain_left", given=("(= e (Ap2 op x y))", "(plain x j)", "(clean y j)"), then=("(plain e j)",),
+              phase="walk", proof="Cascade.plain_left")
+table.closure("cascade.plain_right", given=("(= e (Ap2 op x y))", "(plain y j)", "(clean x j)"),
+              then=("(plain e j)",), phase="walk", proof="Cascade.plain_right")
+table.closure("cascade.plain_both", given=("(= e (Ap2 op x y))", "(plain x j)", "(plain y j)"), then=("(plain e j)",),
+              phase="walk", proof="Cascade.plain_both")
 table.closure("cascade.statistic",
-              given=("(seek e j)", "(= F (fv e))", "(set-not-contains F j)", "(finished e j)", f"(!= e {ZERO_})"),
-              then=("(statistic e j)", f"(abstracts e j e {H})"), phase="walk", proof="Cascade.statistic")
-table.closure("cascade.abstract_one", given=(*MOVES_ON, "(= e (Ap1 op x))", "(abstracts x j m f)"),
-              then=("(abstracts e j m (Ap1 op f))",), phase="walk", proof="Cascade.abstract_one")
-table.closure("cascade.abstract_left",
-              given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts x j m f)", "(clean y j)"),
-              then=("(abstracts e j m (Ap2 op f y))",), phase="walk", proof="Cascade.abstract_left")
-table.closure("cascade.abstract_right",
-              given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts y j m f)", "(clean x j)"),
-              then=("(abstracts e j m (Ap2 op x f))",), phase="walk", proof="Cascade.abstract_right")
-table.closure("cascade.abstract_both",
-              given=(*MOVES_ON, "(= e (Ap2 op x y))", "(abstracts x j m f)", "(abstracts y j m g)"),
-              then=("(abstracts e j m (Ap2 op f g))",), phase="walk", proof="Cascade.abstract_both")
-table.closure("cascade.abstract_select",
-              given=(*MOVES_ON, '(= e (Ap3 "select" x y z))', "(abstracts y j m f)", "(clean x j)", "(clean z j)"),
-              then=('(abstracts e j m (Ap3 "select" x f z))',), phase="walk", proof="Cascade.abstract_select")
+              given=("(seek e j)", "(= F (fv e))", "(set-not-contains F j)", '(set-not-contains F "%h")',
+                     '(set-not-contains F "%d")', "(plain e j)", shifts("e")),
+              then=("(statistic e j)", "(abstracts e j (Hole e))"), phase="walk", proof="Cascade.statistic")
+table.closure("cascade.abstract_one", given=(*MOVES_ON, "(= e (Ap1 op x))", "(abstracts x j f)"),
+              then=("(abstracts e j (Ap1 op f))",), phase="walk", proof="Cascade.abstract_one")
+for _name, _of, _to in (
+    ("left", ("(abstracts x j f)", "(clean y j)"), "f y"),
+    ("right", ("(clean x j)", "(abstracts y j g)"), "x g"),
+    ("both", ("(abstracts x j f)", "(abstracts y j g)"), "f g"),
+):
+    table.closure(f"cascade.abstract_{_name}", given=(*MOVES_ON, "(= e (Ap2 op x y))", *_of),
+                  then=(f"(abstracts e j (Ap2 op {_to}))",), phase="walk", proof=f"Cascade.abstract_{_name}")
+    table.closure(f"cascade.abstract_select_{_name}",
+                  given=(*MOVES_ON, '(= e (Ap3 "select" c x y))', "(clean c j)", *_of),
+                  then=(f'(abstracts e j (Ap3 "select" c {_to}))',), phase="walk",
+                  proof=f"Cascade.abstract_select_{_name}")
 
 # How the abstracted body moves.
-table.closure("cascade.moving", given=('(= e (Red "sum" j w b))', "(abstracts b j m f)"), then=("(moving f)",),
-              phase="carry", proof="Cascade.moving")
 for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "c x y")):
     table.closure(f"cascade.moving_{_ap}", given=("(moving f)", f"(= f ({_ap} op {_args}))", "(= H_f (fv f))",
                                                   '(set-contains H_f "%h")'),
                   then=tuple(f"(moving {v})" for v in _args.split()), phase="carry", proof=f"Cascade.moving_{_ap}")
-table.closure("cascade.fixed", given=("(moving f)", *H_FREE), then=(f"(scales f {ONE_})", f"(moves f {ZERO_})"),
+table.closure("cascade.fixed", given=("(moving f)", *fixed("f")), then=(f"(scales f {ONE_})", f"(moves f {ZERO_})"),
               phase="carry", proof="Cascade.fixed")
-table.closure("cascade.hole", given=(f"(moving {H})",), then=(f"(moves {H} {D})",), phase="carry", proof="Cascade.hole")
-table.closure("cascade.scales_product", given=("(moving f)", '(= f (Ap2 "mul" x y))', "(scales x a)", "(scales y b)"),
-              then=('(scales f (Ap2 "mul" a b))',), phase="carry", proof="Cascade.scales_product")
-table.closure("cascade.moves_product_left",
-              given=("(moving f)", '(= f (Ap2 "mul" x y))', "(moves x c)", "(= H_y (fv y))",
-                     '(set-not-contains H_y "%h")', f"(!= c {ZERO_})"),
-              then=('(moves f (Ap2 "mul" c y))',), phase="carry", proof="Cascade.moves_product_left")
-table.closure("cascade.moves_product_right",
-              given=("(moving f)", '(= f (Ap2 "mul" x y))', "(moves y c)", "(= H_x (fv x))",
-                     '(set-not-contains H_x "%h")', f"(!= c {ZERO_})"),
-              then=('(moves f (Ap2 "mul" x c))',), phase="carry", proof="Cascade.moves_product_right")
-table.closure("cascade.moves_sum", given=("(moving f)", '(= f (Ap2 "add" x y))', "(moves x c)", "(moves y d)"),
-              then=('(moves f (Ap2 "add" c d))',), phase="carry", proof="Cascade.moves_sum")
-table.closure("cascade.moves_max", given=("(moving f)", '(= f (Ap2 "max" x y))', "(moves x c)", "(moves y c)"),
-              then=("(moves f c)",), phase="carry", proof="Cascade.moves_max")
-table.closure("cascade.moves_negated", given=("(moving f)", '(= f (Ap1 "neg" x))', "(moves x c)"),
-              then=('(moves f (Ap1 "neg" c))',), phase="carry", proof="Cascade.moves_negated")
-table.closure("cascade.scales_negated", given=("(moving f)", '(= f (Ap1 "neg" x))', "(scales x a)"),
-              then=("(scales f a)",), phase="carry", proof="Cascade.scales_negated")
-table.closure("cascade.scales_exp", given=("(moving f)", '(= f (Ap1 "exp" x))', "(moves x c)"),
-              then=('(scales f (Ap1 "exp" c))',), phase="carry", proof="Cascade.scales_exp")
-table.closure("cascade.scales_recip", given=("(moving f)", '(= f (Ap1 "recip" x))', "(scales x a)"),
-              then=('(scales f (Ap1 "recip" a))',), phase="carry", proof="Cascade.scales_recip")
-table.closure("cascade.scales_select", given=("(moving f)", f'(= f (Ap3 "select" c x {ZERO_}))', "(= C (fv c))",
-                                                    '(set-not-contains C "%h")', "(scales x a)"),
-              then=("(scales f a)",), phase="carry", proof="Cascade.scales_select")
+table.closure("cascade.hole", given=("(moving f)", "(= f (Hole m))"), then=("(moves f (Delta m))",), phase="carry",
+              proof="Cascade.hole")
 
-# How its sum moves.
-SUM_OF = ('(= e (Red "sum" j w b))', "(abstracts b j m f)")
-table.closure("cascade.keeps", given=("(keeps f j)",), then=("(moving f)",), phase="carry", proof="Cascade.keeps")
-table.relation("keeps", "Sc", "String", proposition="a demand: carry the sum of this over the index; claims nothing")
-table.closure("cascade.keep_body", given=SUM_OF, then=("(keeps f j)",), phase="carry", proof="Cascade.keep_body")
-table.closure("cascade.carried_scaled",
-              given=("(keeps f j)", "(scales f a)", "(= F (fv a))", "(set-not-contains F j)"),
-              then=('(carried j f (Ap2 "mul" a (Keep f)))',), phase="carry", proof="Cascade.carried_scaled")
-table.closure("cascade.want_move", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})"), then=("(want c j)",),
-              phase="carry", proof="Cascade.want_move")
-table.closure("cascade.carried_moved", given=("(keeps f j)", "(moves f c)", f"(!= c {ZERO_})", "(split c j x y)",
-                                              "(= Y (fv y))", '(set-not-contains Y "%d")'),
-              then=('(carried j f (Ap2 "add" (Keep f) (Ap2 "mul" x (Keep y))))', "(keeps y j)"), phase="carry",
+
+# What does not move is not taken apart either: 0 = x·0 would scale by ever more products.
+MOVING = ("(moving f)", "(= H_f (fv f))", '(set-contains H_f "%h")')
+
+
+def product(name: str, left: tuple[str, ...], right: tuple[str, ...], then: str) -> None:
+    """How x·y moves, given how its factors do."""
+    table.closure(f"cascade.{name}", given=(*MOVING, '(= f (Ap2 "mul" x y))', *left, *right), then=(then,),
+                  phase="carry", proof=f"Cascade.{name}")
+
+
+def times(*factors: str) -> str:
+    """A product as an egglog term."""
+    return factors[0] if len(factors) == 1 else f'(Ap2 "mul" {factors[0]} {times(*factors[1:])})'
+
+
+def plus(*terms: str) -> str:
+    """A sum as an egglog term."""
+    return terms[0] if len(terms) == 1 else f'(Ap2 "add" {terms[0]} {plus(*terms[1:])})'
+
+
+MOVES_X, MOVES_Y = ("(moves x c)", shifts("c")), ("(moves y d)", shifts("d"))
+SCALES_X, SCALES_Y = ("(scales x a)", f"(!= a {ONE_})"), ("(scales y b)", f"(!= b {ONE_})")
+product("scales_product", ("(scales x a)",), ("(scales y b)",), f"(scales f {times('a', 'b')})")
+product("moves_product_left", MOVES_X, fixed("y"), f"(moves f {times('c', 'y')})")
+product("moves_product_right", fixed("x"), MOVES_Y, f"(moves f {times('x', 'd')})")
+product("moves_product", MOVES_X, MOVES_Y, f"(moves f {plus(times('c', 'y'), times('x', 'd'), times('c', 'd'))})")
+product("mixes_scaled_moved", SCALES_X, MOVES_Y, f"(mixes f a {times('a', 'd', 'x')})")
+product("mixes_moved_scaled", MOVES_X, SCALES_Y, f"(mixes f b {times('b', 'c', 'y')})")
+product("mixes_left", ("(mixes x a r)",), ("(scales y b)",), f"(mixes f {times('a', 'b')} {times('b', 'r', 'y')})")
+product("mixes_right", ("(scales x a)",), ("(mixes y b r)",), f"(mixes f {times('a', 'b')} {times('a', 'r', 'x')})")
+product("mixes_moved_left", ("(mixes x a r)",), MOVES_Y,
+        f"(mixes f a {plus(times('a', 'd', 'x'), times('r', 'y'), times('r', 'd'))})")
+product("mixes_moved_right", MOVES_X, ("(mixes y b r)",),
+        f"(mixes f b {plus(times('b', 'c', 'y'), times('r', 'x'), times('r', 'c'))})")
+for _name, _term, _given, _then in (
+    ("moves_sum", '(Ap2 "add" x y)', (*MOVES_X, *MOVES_Y), f"(moves f {plus('c', 'd')})"),
+    ("moves_sum_left", '(Ap2 "add" x y)', (*MOVES_X, *fixed("y")), "(moves f c)"),
+    ("moves_sum_right", '(Ap2 "add" x y)', (*fixed("x"), *MOVES_Y), "(moves f d)"),
+    ("moves_max", '(Ap2 "max" x y)', ("(moves x c)", "(moves y c)"), "(moves f c)"),
+    ("moves_min", '(Ap2 "min" x y)', ("(moves x c)", "(moves y c)"), "(moves f c)"),
+    ("moves_negated", '(Ap1 "neg" x)', MOVES_X, '(moves f (Ap1 "neg" c))'),
+    ("moves_select", '(Ap3 "select" p x y)', (*fixed("p"), "(moves x c)", "(moves y d)"),
+     '(moves f (Ap3 "select" p c d))'),
+    ("scales_sum", '(Ap2 "add" x y)', ("(scales x a)", "(scales y a)"), "(scales f a)"),
+    ("scales_negated", '(Ap1 "neg" x)', ("(scales x a)",), "(scales f a)"),
+    ("scales_exp", '(Ap1 "exp" x)', ("(moves x c)",), '(scales f (Ap1 "exp" c))'),
+    ("scales_recip", '(Ap1 "recip" x)', ("(scales x a)",), '(scales f (Ap1 "recip" a))'),
+    ("scales_select", f'(Ap3 "select" p x {ZERO_})', (*fixed("p"), "(scales x a)"), "(scales f a)"),
+    ("mixes_negated", '(Ap1 "neg" x)', ("(mixes x a r)",), '(mixes f a (Ap1 "neg" r))'),
+):
+    table.closure(f"cascade.{_name}", given=(*MOVING, f"(= f {_term})", *_given), then=(_then,), phase="carry",
+                  proof=f"Cascade.{_name}")
+table.closure("cascade.finite_shift", given=("(= e (Delta m))",), then=("(finite e)",), phase="analysis",
+              proof="Cascade.finite_shift")
+
+# How its fold moves.
+FREE = ("(= F (fv a))", "(set-not-contains F j)")
+for _o in BASES:
+    table.closure(f"cascade.keep_body_{_o}", given=(f'(= e (Red "{_o}" j w b))', "(abstracts b j f)"),
+                  then=(f'(keeps "{_o}" f j)',), phase="carry", proof=f"Cascade.keep_body_{_o}")
+table.closure("cascade.keeps", given=("(keeps o f j)",), then=("(moving f)",), phase="carry", proof="Cascade.keeps")
+table.closure("cascade.carried_scaled", given=('(keeps "sum" f j)', "(scales f a)", *FREE),
+              then=(f'(carried "sum" j f {times("a", "(Keep f)")})',), phase="carry", proof="Cascade.carried_scaled")
+table.closure("cascade.carried_moved", given=('(keeps "sum" f j)', "(moves f c)", shifts("c")),
+              then=("(sums c j)", f'(carried "sum" j f {plus("(Keep f)", "(Total c j)")})'), phase="carry",
               proof="Cascade.carried_moved")
-table.closure(
-    "cascade.carried_product",
-    given=("(keeps f j)", '(= f (Ap2 "mul" x y))', "(moves x c)", "(moves y d)", f"(!= c {ZERO_})", f"(!= d {ZERO_})",
-           "(= C (fv c))", "(set-not-contains C j)", "(= E (fv d))", "(set-not-contains E j)"),
-    then=('(carried j f (Ap2 "add" (Keep f) (Ap2 "add" (Ap2 "add" (Ap2 "mul" c (Keep y)) (Ap2 "mul" d (Keep x)))'
-          f' (Ap2 "mul" (Ap2 "mul" c d) (Keep {ONE_})))))',
-          "(keeps x j)", "(keeps y j)", f"(keeps {ONE_} j)"),
-    phase="carry", proof="Cascade.carried_product",
-)
+table.closure("cascade.carried_mixed", given=('(keeps "sum" f j)', "(mixes f a r)", *FREE),
+              then=("(sums r j)", f'(carried "sum" j f {plus(times("a", "(Keep f)"), "(Total r j)")})'), phase="carry",
+              proof="Cascade.carried_mixed")
+for _o in BASES[1:]:
+    table.closure(f"cascade.carried_{_o}_moved", given=(f'(keeps "{_o}" f j)', "(moves f a)", shifts("a"), *FREE),
+                  then=(f'(carried "{_o}" j f {plus("a", "(Keep f)")})',), phase="carry",
+                  proof=f"Cascade.carried_{_o}_moved")
+    table.closure(f"cascade.carried_{_o}_scaled", given=(f'(keeps "{_o}" f j)', "(scales f a)", "(positive a)", *FREE),
+                  then=(f'(carried "{_o}" j f {times("a", "(Keep f)")})',), phase="carry",
+                  proof=f"Cascade.carried_{_o}_scaled")
+
+# Sums of what a shift adds: linear in terms that do not mention δ.
+ON = ("(sums e j)", "(= F (fv e))", "(set-contains F j)")
+table.closure("cascade.want_sum", given=("(sums e j)",), then=("(want e j)",), phase="carry", proof="Cascade.want_sum")
+table.closure("cascade.total_split", given=("(sums e j)", "(split e j x y)", "(= Y (fv y))",
+                                            '(set-not-contains Y "%d")'),
+              then=(f"(union (Total e j) {times('x', '(Keep y)')})", '(keeps "sum" y j)'), phase="carry",
+              proof="Cascade.total_split")
+table.closure("cascade.total_add", given=(*ON, '(= e (Ap2 "add" x y))'),
+              then=("(sums x j)", "(sums y j)", f"(union (Total e j) {plus('(Total x j)', '(Total y j)')})"),
+              phase="carry", proof="Cascade.total_add")
+table.closure("cascade.total_negated", given=(*ON, '(= e (Ap1 "neg" x))'),
+              then=("(sums x j)", '(union (Total e j) (Ap1 "neg" (Total x j)))'), phase="carry",
+              proof="Cascade.total_negated")
+# A product with a sum that mentions δ is taken apart where its sum over the index is asked for, and only there.
+c, y = variables("c y")
+table.law("cascade.distribute", (b + c) * y, b * y + c * y,
+          when=Condition(("(sums e__ j)", "(= BC (set-union (fv b) (fv c)))", '(set-contains BC "%d")',
+                          "(set-contains BC j)"), "its sum is asked for, and b + c depends on δ and the index"),
+          holds="finite", rounding="algebraic", proof="Cascade.distribute", phase="carry")
 
 table.law(
-    "cascade.pass", sum_(j, w, b), cascade(j, w, m, f, t),
-    when=(fact("abstracts", b, j, m, f, says="b = f[h := m]"), fact("statistic", m, j, says="m is a statistic of j"),
-          fact("carried", j, f, t, says="t carries Σ f"), free_of(t, j)),
+    "cascade.pass", fold(o, j, w, b), cascade(o, j, w, f, t),
+    when=(fact("abstracts", b, j, f, says="b = f[h := m], each m a statistic of j"),
+          fact("carried", o, j, f, t, says="t carries the fold of f"), free_of(t, j)),
     holds="finite", rounding="rescales", proof="Cascade.pass", phase="cascade",
 )

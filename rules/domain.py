@@ -15,6 +15,8 @@ table.relation("inhabited", "String", "Sc",
                proposition="whatever the other indices are, some point of the index satisfies the 2nd")
 table.relation("doubtful", "String", "Sc", proposition="a demand: the 2nd may hold nowhere; claims nothing")
 table.relation("finite", "Sc", proposition="anywhere, on finite inputs, it is finite, unless arithmetic overflows")
+table.relation("positive", "Sc", proposition="anywhere, on finite inputs, it is finite and above 0, unless arithmetic"
+               " overflows or underflows")
 table.relation("neutral", "String", "Sc", proposition="the second is the identity of the monoid that the first names")
 for _name, _value in (("sum", ZERO), ("max", LOWEST), ("min", literal(float("inf"))), ("product", literal(1.0)),
                       ("any", FALSE), ("all", TRUE)):
@@ -58,6 +60,21 @@ for _name, _term, _when in _FINITE:
     table.closure(f"domain.finite_{_name}", given=(f"(= e {_term})", *((_when,) if _when else ())),
                   then=("(finite e)",), phase="analysis", proof=f"Domain.finite_{_name}")
 FINITE = fact("finite", y, says="y is finite")
+
+# What stays above 0, and so does its reciprocal.
+_POSITIVE = (
+    ("one", '(Lit "1.0" "real")', ""), ("exp", '(Ap1 "exp" x)', "(finite x)"),
+    *((_op, f'(Ap1 "{_op}" x)', "(positive x)") for _op in ("recip", "sqrt")),
+    *((f"two_{_op}", f'(Ap2 "{_op}" x y)', "(positive x) (positive y)") for _op in ("add", "mul", "max", "min")),
+    ("select", '(Ap3 "select" c x y)', "(positive x) (positive y)"),
+    *((_op, f'(Red "{_op}" j w x)', "(positive x) (inhabited j w)") for _op in ("sum", "max", "min")),
+    ("product", '(Red "product" j w x)', "(positive x)"),
+)
+for _name, _term, _when in _POSITIVE:
+    table.closure(f"domain.positive_{_name}", given=(f"(= e {_term})", *((_when,) if _when else ())),
+                  then=("(positive e)",), phase="analysis", proof=f"Domain.positive_{_name}")
+table.closure("domain.finite_positive", given=("(positive e)",), then=("(finite e)",), phase="analysis",
+              proof="Domain.finite_positive")
 
 # A select with the value that an operation turns into an identity moves out of the operation.
 table.law("domain.select_exp", call("exp", call("select", c, x, LOWEST)), call("select", c, call("exp", x), ZERO),

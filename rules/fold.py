@@ -71,9 +71,54 @@ table.law(
     holds="ieee", rounding="reassociates", proof="Fold.mean_constant",
 )
 
+# Found by tang-discover (docs/discover.md): what keeps the order of values leaves a maximum or minimum.
+INHABITED = fact("inhabited", j, w, says="some j satisfies w", inhabited=((j, w),))
+POSITIVE = fact("positive", c, says="c > 0", positive=(c,))
+for _m in ("max", "min"):
+    table.law(f"fold.{_m}_scaled", fold(_m, j, w, c * x), c * fold(_m, j, w, x), when=(free_of(c, j), POSITIVE),
+              holds="finite", rounding="exact", proof=f"Fold.{_m}_scaled", phase="hoist")
+    table.law(f"fold.{_m}_exp", fold(_m, j, w, call("exp", x)), call("exp", fold(_m, j, w, x)),
+              when=(INHABITED,) if _m == "max" else (),  # over no points a minimum is inf, and so is its exponential
+              holds="ieee", rounding="reassociates", proof=f"Fold.{_m}_exp", phase="hoist")
+
+# A fold is a fold of shares, each folded to a state of its own. Extraction asserts these where it is asked to
+# (extract/split.py, extract/shard.py): a stored state of plain components is a lift; followers move to the statistics
+# that they are folded at.
+SHARES = (
+    "forall (T : Type) (m : monoid T) (j r k : string) (n : nat) (w : sc bool) (x : sc T), j <> r -> j <> "
+    "k -> r <> k -> size k = n -> (size j <= size r * n)%nat -> free w r -> free w k -> free x r -> free "
+    "x k -> let at_ := view_of [(j, Form (0%Z, [(Z.of_nat n, r); (1%Z, k)]))] in eqv (Red m j w x) (Red m "
+    "r (Lit true) (Red m k (Ap2 andb (fun e => (at_ e j <? Z.of_nat (size j))%Z) (Let at_ w)) (Let at_ "
+    "x)))"
+)
+SHARES_OF_A_PASS = (
+    "forall (o : monoid xr) (j : string) (w : sc bool) (b f : sc xr) (t : kept) (at_ : nat -> "
+    "statistic_value -> R) (shares : list (list Z)), abstracts b j f -> carried o j f t -> forall e, ok e "
+    "-> concat shares = points j w e -> Red o j w b e = fold_right (op o) (unit_ o) (map (fun s => carry "
+    "o j t (snd s) (at_ (fst s)) e) (combine (seq 0 (length shares)) shares))"
+)
+"""Shares of a fold and of a pass in Rocq (see Seed)."""
+table.seed("fold.split", "fold[m, j](x) = fold[m, r](fold[m, k](x[j := r·n + k], where=r·n + k in range))",
+           holds="finite", rounding="reassociates", proof="Fold.split", formal=SHARES)
+table.seed("fold.split_state", "pass[j](f, at=s, carry=t) = pass[r](t(state r, from=s(state r)), at=s, carry=t),"
+           " state r = pass[k](f[j := r·n + k], at=s, carry=t)",
+           holds="finite", rounding="rescales", proof="Fold.split_state", formal=SHARES_OF_A_PASS)
+
 # Kept in the table and tried, but not run by default: a schedule splits and interchanges folds without a rewrite
 # (the monoid's properties are its licence), and linearity may cancel.
 table.law("fold.interchange", sum_(i, TRUE, sum_(j, TRUE, x)), sum_(j, TRUE, sum_(i, TRUE, x)),
           when=differ(i, j), holds="finite", rounding="reassociates", proof="Fold.interchange", phase="on_demand")
 table.law("fold.linear", sum_(j, w, b + c), sum_(j, w, b) + sum_(j, w, c), holds="finite", rounding="algebraic",
           proof="Fold.linear", phase="algebraic")
+
+# The order of a chain of products: (q kᵀ) v = q (kᵀ v). What is taken apart is a sum that stands in a sum of products.
+# Folds in chunks ask for it (extract/chunk.py); run everywhere, it moves one-hot sums into products, where costs do not
+# see that the fold would be gone.
+y = Var("y")
+CHAINS = ('(Ap2 "mul" (Red "sum" i v b) y)', '(Ap2 "mul" y (Red "sum" i v b))')
+for _side, _chain in zip(("left", "right"), CHAINS, strict=True):
+    table.closure(f"fold.want_chain_{_side}", given=(f'(= e (Red "sum" j w {_chain}))',), then=("(want b j)",),
+                  phase="on_demand", proof=f"Fold.want_chain_{_side}")
+table.law("fold.reassociate", sum_(j, w, sum_(i, TRUE, b) * y), sum_(i, TRUE, f * sum_(j, w, u * y)),
+          when=(*SPLIT, differ(u, ONE), differ(i, j), free_of(y, i), free_of(w, i)), holds="finite",
+          rounding="reassociates", proof="Fold.reassociate", phase="on_demand")

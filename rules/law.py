@@ -31,6 +31,7 @@ class Condition:
     `absent`: pairs (scalar variable, index variable or view): the scalar does not depend on the index, or on any that
     the view replaces.
     `defines`: scalar variables that the condition says equal a term over the others.
+    `positive`: scalar variables that are above 0. `inhabited`: pairs (index, domain): some point of the index is in it.
     """
 
     egg: tuple[str, ...]
@@ -38,6 +39,8 @@ class Condition:
     absent: tuple[tuple[Var, Name], ...] = ()
     defines: tuple[tuple[Var, Pattern], ...] = ()
     fixes: tuple[tuple[Name, str], ...] = ()
+    positive: tuple[Var, ...] = ()
+    inhabited: tuple[tuple[Name, Pattern], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +109,14 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """An equality asserted by the front end on concrete terms."""
+    """An equality asserted by the front end on concrete terms; `formal` says it in Rocq (see proofs/)."""
 
     name: str
     statement: str
     holds: str
     rounding: str
     proof: str
+    formal: str = ""
 
     def __str__(self) -> str:
         return self.statement
@@ -172,9 +176,9 @@ class Table:
         self.entries.append(entry)
         return entry
 
-    def seed(self, name: str, statement: str, *, holds: str, rounding: str, proof: str) -> Seed:
+    def seed(self, name: str, statement: str, *, holds: str, rounding: str, proof: str, formal: str = "") -> Seed:
         """Adds an equality that the front end asserts."""
-        entry = Seed(name, statement, holds, rounding, proof)
+        entry = Seed(name, statement, holds, rounding, proof, formal)
         self.entries.append(entry)
         return entry
 
@@ -199,6 +203,8 @@ def differ(a: Text | Pattern, b: Text | Pattern) -> Condition:
 
 
 def fact(relation: str, *args: Argument, says: str = "", defines: tuple[tuple[Var, Pattern], ...] = (),
-         absent: tuple[tuple[Var, Name], ...] = (), fixes: tuple[tuple[Name, str], ...] = ()) -> Condition:
+         absent: tuple[tuple[Var, Name], ...] = (), fixes: tuple[tuple[Name, str], ...] = (),
+         positive: tuple[Var, ...] = (), inhabited: tuple[tuple[Name, Pattern], ...] = ()) -> Condition:
     """A fact of a relation, with what it says about the variables."""
-    return Condition((f"({relation} {' '.join(egg_text(a) for a in args)})",), says or relation, absent, defines, fixes)
+    text = f"({relation} {' '.join(egg_text(a) for a in args)})"
+    return Condition((text,), says or relation, absent, defines, fixes, positive, inhabited)

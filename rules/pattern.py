@@ -112,7 +112,6 @@ def literal(value: float) -> Node:
 
 TRUE, FALSE = Node("Lit", ("True", "bool")), Node("Lit", ("False", "bool"))
 ZERO, ONE = literal(0.0), literal(1.0)
-HOLE, DELTA = Node("Hole", ()), Node("Delta", ())
 
 
 def call(op: Text, *args: Pattern) -> Node:
@@ -135,9 +134,29 @@ def view(key: Text, body: Pattern) -> Node:
     return Node("Let", (key, body))
 
 
-def cascade(index: Text, where: Pattern, statistic: Pattern, follower: Pattern, carried: Pattern) -> Node:
-    """One pass over `index`: Σ follower[hole := statistic]; `carried` moves its partial sums with the statistic."""
-    return Node("Casc", (index, where, statistic, follower, carried))
+def at(index: Text, value: Pattern, body: Pattern) -> Node:
+    """`body` with an integer scalar in the place of an index."""
+    return Node("At", (index, value, body))
+
+
+def leaf(key: Text) -> Node:
+    """The read, position or test that `key` names."""
+    return Node("Leaf", (key,))
+
+
+def gathered(key: Text, value: Pattern) -> Node:
+    """The read that `key` names, its one gathered coordinate being `value`."""
+    return Node("Gather", (key, Node("vec-of", (value,))))
+
+
+def integer(value: int) -> Node:
+    """A constant of type i64."""
+    return Node("Lit", (repr(value), "i64"))
+
+
+def cascade(monoid: Text, index: Text, where: Pattern, follower: Pattern, carried: Pattern) -> Node:
+    """One pass over `index`: the fold of `follower`, its holes filled; `carried` moves partial folds with them."""
+    return Node("Casc", (monoid, index, where, follower, carried))
 
 
 COMMUTATIVE = frozenset({"add", "mul", "max", "min", "and", "or"})
@@ -200,7 +219,9 @@ def show(p: Argument) -> str:
         where = "" if a[2] == TRUE else f", where={show(a[2])}"
         return f"{show(a[0])}[{show(a[1])}]({show(a[3])}{where})"
     if p.constructor == "Casc":
-        return f"pass[{show(a[0])}]({show(a[3])}, at={show(a[2])}, carry={show(a[4])}, where={show(a[1])})"
+        return f"pass {show(a[0])}[{show(a[1])}]({show(a[3])}, carry={show(a[4])}, where={show(a[2])})"
+    if p.constructor == "At":
+        return f"{show(a[2])}[{show(a[0])} := {show(a[1])}]"
     names_ = {"Let": "view", "Hole": "h", "Delta": "δ", "Keep": "kept"}
     inner = ", ".join(show(x) for x in a)
     return f"{names_.get(p.constructor, p.constructor)}({inner})" if a else names_.get(p.constructor, p.constructor)

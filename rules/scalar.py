@@ -5,11 +5,11 @@ Subsuming only where both sides are equal on every IEEE value: x·1, −−x. No
 
 from __future__ import annotations
 
-from tang_egg.rules.law import Table
+from tang_egg.rules.law import Table, fact
 from tang_egg.rules.pattern import FALSE, ONE, TRUE, ZERO, Var, call, literal, variables
 
 table = Table("scalar")
-x, y = variables("x y")
+x, y, c = variables("x y c")
 p = Var("p", "bool")
 
 table.law("scalar.mul_one", x * ONE, x, holds="ieee", rounding="exact", proof="Scalar.mul_one", subsumes=True)
@@ -37,3 +37,25 @@ table.law("scalar.select_same", call("select", p, x, x), x, holds="ieee", roundi
           proof="Scalar.select_same", subsumes=True)
 table.law("scalar.exp_difference", call("exp", x - y), call("exp", x) * call("exp", -y), holds="finite",
           rounding="algebraic", proof="Scalar.exp_difference", phase="algebraic")
+
+# Found by tang-discover (docs/discover.md). What both operands share drops out, also where it is computed from a whole
+# fold; and logarithms and exponentials undo each other. The right sides round no worse and overflow no earlier.
+POSITIVE_C, POSITIVE_Y = (fact("positive", v, says=f"{v.name} > 0", positive=(v,)) for v in (c, y))
+table.law("scalar.cancel_shift", (x + c) + -(y + c), x + -y, holds="finite", rounding="reassociates",
+          proof="Scalar.cancel_shift")
+table.law("scalar.cancel_scale", (c * x) * call("recip", c * y), x * call("recip", y), when=POSITIVE_C,
+          holds="finite", rounding="rescales", proof="Scalar.cancel_scale")
+table.law("scalar.quotient_one", y * call("recip", y), ONE, when=POSITIVE_Y, holds="finite", rounding="rescales",
+          proof="Scalar.quotient_one")
+table.law("scalar.exp_product", call("exp", x) * call("exp", y), call("exp", x + y), holds="finite",
+          rounding="rescales", proof="Scalar.exp_product")
+table.law("scalar.log_exp", call("log", call("exp", x)), x, holds="finite", rounding="rescales",
+          proof="Scalar.log_exp")
+table.law("scalar.log_scaled", call("log", call("exp", x) * y), x + call("log", y), when=POSITIVE_Y, holds="finite",
+          rounding="rescales", proof="Scalar.log_scaled")
+table.law("scalar.log_recip", call("log", call("recip", y)), -call("log", y), when=POSITIVE_Y, holds="finite",
+          rounding="rescales", proof="Scalar.log_recip")
+
+# Asserted by extraction where sums are cut into chunks (extract/chunk.py): the point between is a chunk's first one.
+table.seed("scalar.exp_between", "exp(x - y) = exp(x - z)·exp(z - y)", holds="finite", rounding="rescales",
+           proof="Scalar.exp_between", formal="forall x y z : R, exp (x - y) = (exp (x - z) * exp (z - y))%R")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tang_egg.errors import LawError
-from tang_egg.rules import cascade, domain, fold, scalar, scan, sibling, view
+from tang_egg.rules import cascade, domain, fold, gather, precision, scalar, scan, sharding, sibling, view
 from tang_egg.rules.law import Closure, Entry, Law, Relation, Seed, Table
 
-FAMILIES: tuple[Table, ...] = tuple(m.table for m in (view, scalar, domain, fold, sibling, cascade, scan))
+FAMILIES: tuple[Table, ...] = tuple(
+    m.table for m in (view, scalar, domain, fold, sibling, cascade, scan, gather, precision, sharding)
+)
 
 _SHARED = ("finished", "clean", "indexed", "replaces", "edge")
 """Relations of the e-graph's own schema."""
@@ -25,6 +27,11 @@ def entries() -> dict[str, Entry]:
                 )
             found[entry.name] = entry
     return found
+
+
+def stands(name: str) -> bool:
+    """Whether the table has an entry of that name: what acts on it outside the e-graph asks here."""
+    return any(e.name == name for family in FAMILIES for e in family.entries)
 
 
 def equalities() -> dict[str, Law | Seed]:

@@ -35,6 +35,9 @@ table.law("view.fold", view(k, fold(m, j, w, x)), fold(m, j, view(k, w), view(k,
 table.law("view.absent", view(k, x), x, when=UNSEEN, holds="ieee", rounding="exact", proof="View.absent",
           phase="views")
 table.seed("view.read", "view(k, T[coordinates]) = T[coordinates under k]", holds="ieee", rounding="exact",
-           proof="View.read")
+           proof="View.read",
+           formal="forall (T : Type) (source : list Z -> T) (cs : list coordinate) (k : substitution),"
+           " eqv (Let (view_of k) (Read source cs)) (Read source (map (composed k) cs))")
 table.seed("view.compose", "view(k, view(l, x)) = view(k ∘ l, x)", holds="ieee", rounding="exact",
-           proof="View.compose")
+           proof="View.compose", formal="forall (T : Type) (x : sc T) (k l : substitution),"
+           " eqv (Let (view_of k) (Let (view_of l) x)) (Let (view_of (compose k l)) x)")

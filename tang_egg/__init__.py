@@ -120,6 +120,7 @@ from tang_egg.notation import (
 
 if TYPE_CHECKING:
     from tang_egg.artefact import load
+    from tang_egg.budget import ErrorBudget
     from tang_egg.content import content_hash
     from tang_egg.importers.onnx import from_onnx
     from tang_egg.importers.torch import from_torch
@@ -127,19 +128,28 @@ if TYPE_CHECKING:
     from tang_egg.pipeline import optimize
     from tang_egg.pipeline_calls import compile
     from tang_egg.pipeline_compiled import Compiled
+    from tang_egg.pipeline_shard import compile_sharded, shard
+    from tang_egg.precision import Order, Plan
+    from tang_egg.ranges import overflows
     from tang_egg.text import parse_graph, print_graph
     from tang_egg.tracing import from_function
 
 __version__ = "0.1.0"
 
 _LATER = {
+    "ErrorBudget": "tang_egg.budget",
     "Model": "tang_egg.model",
+    "Order": "tang_egg.precision",
+    "Plan": "tang_egg.precision",
     "compile": "tang_egg.pipeline_calls",
+    "compile_sharded": "tang_egg.pipeline_shard",
     "content_hash": "tang_egg.content",
     "from_function": "tang_egg.tracing",
     "from_onnx": "tang_egg.importers.onnx",
     "from_torch": "tang_egg.importers.torch",
     "load": "tang_egg.artefact",
+    "overflows": "tang_egg.ranges",
+    "shard": "tang_egg.pipeline_shard",
     "Compiled": "tang_egg.pipeline_compiled",
     "optimize": "tang_egg.pipeline",
     "parse_graph": "tang_egg.text",
@@ -158,19 +168,20 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Affine", "Array", "Compiled", "Dim", "Expression", "Graph", "Index", "Model", "TangError", "abs",
-    "adaptive_avg_pool", "adaptive_max_pool", "add", "alibi_bias", "alibi_slopes", "all", "any", "argmax", "argmin",
-    "argsort", "atan2", "attention", "avg_pool", "batch_norm", "bitcast", "cast", "compile", "constant",
-    "content_hash", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose", "cos", "cross_entropy", "cumulative_prod",
-    "cumulative_sum", "dequantize", "dequantize_int4", "dequantize_int8", "dft", "dim", "einsum", "embedding",
-    "embedding_bag", "embedding_sum", "eq", "erf", "exp", "floor", "from_function", "from_onnx", "from_torch",
-    "gated_scan", "geglu", "gelu", "gelu_tanh", "global_avg_pool", "global_lp_pool", "global_max_pool", "glu", "gram",
-    "graph", "group_norm", "grouped_attention", "gru", "gru_cell", "holds", "index", "indices", "input",
-    "instance_norm", "interpret", "kron", "layer_norm", "library", "linear", "linear_quantized", "load", "log",
-    "log_softmax", "logsumexp", "lp_pool", "lstm", "lstm_cell", "matmul", "max", "max_pool", "max_pool_indices",
-    "maximum", "mean", "mel_filterbank", "merge_heads", "min", "minimum", "mlp", "moe", "ne", "optimize", "outer",
-    "paged_attention", "parse_graph", "pointwise", "power_spectrum", "print_graph", "prod", "project_heads", "ranks",
-    "recip", "reduce", "relu", "rms_norm", "rnn", "rnn_cell", "rotary", "rotary_tables", "route", "rsqrt", "scan",
-    "select", "sigmoid", "silu", "sin", "size", "softmax", "softplus", "sort", "sqrt", "stft", "sum", "swiglu",
-    "tanh", "tensor", "tensordot", "top_k", "trace", "value", "variance",
+    "Affine", "Array", "Compiled", "Dim", "ErrorBudget", "Expression", "Graph", "Index", "Model", "Order", "Plan",
+    "TangError", "abs", "adaptive_avg_pool", "adaptive_max_pool", "add", "alibi_bias", "alibi_slopes", "all", "any",
+    "argmax", "argmin", "argsort", "atan2", "attention", "avg_pool", "batch_norm", "bitcast", "cast", "compile",
+    "compile_sharded", "constant", "content_hash", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose", "cos",
+    "cross_entropy", "cumulative_prod", "cumulative_sum", "dequantize", "dequantize_int4", "dequantize_int8", "dft",
+    "dim", "einsum", "embedding", "embedding_bag", "embedding_sum", "eq", "erf", "exp", "floor", "from_function",
+    "from_onnx", "from_torch", "gated_scan", "geglu", "gelu", "gelu_tanh", "global_avg_pool", "global_lp_pool",
+    "global_max_pool", "glu", "gram", "graph", "group_norm", "grouped_attention", "gru", "gru_cell", "holds",
+    "index", "indices", "input", "instance_norm", "interpret", "kron", "layer_norm", "library", "linear",
+    "linear_quantized", "load", "log", "log_softmax", "logsumexp", "lp_pool", "lstm", "lstm_cell", "matmul", "max",
+    "max_pool", "max_pool_indices", "maximum", "mean", "mel_filterbank", "merge_heads", "min", "minimum", "mlp",
+    "moe", "ne", "optimize", "outer", "overflows", "paged_attention", "parse_graph", "pointwise", "power_spectrum",
+    "print_graph", "prod", "project_heads", "ranks", "recip", "reduce", "relu", "rms_norm", "rnn",
+    "rnn_cell", "rotary", "rotary_tables", "route", "rsqrt", "scan", "select", "shard", "sigmoid", "silu", "sin",
+    "size", "softmax", "softplus", "sort", "sqrt", "stft", "sum", "swiglu", "tanh", "tensor", "tensordot", "top_k",
+    "trace", "value", "variance",
 ]  # fmt: skip

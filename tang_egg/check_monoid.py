@@ -59,8 +59,12 @@ def _check_follower(monoid: Monoid, component: Component, check: ScalarCheck) ->
     follow = component.follow
     if follow is None:
         return
-    check.run(follow.statistic, component.axes, monoid, ("self",))
-    check.run(follow.rebase, component.axes, monoid, ("self",), ("from", "to"))
+    if not follow.statistics:
+        raise check.fail(f"follower '{component.name}' has no statistic", "name at least one, or make it a head")
+    for statistic in follow.statistics:
+        check.run(statistic, component.axes, monoid, ("self",))
+    moved = [(which, part) for which in ("from", "to") for part in range(len(follow.statistics))]
+    check.run(follow.rebase, component.axes, monoid, ("self",), moved)
     check.run(follow.empty, component.axes, monoid, ("self",))
     check_structure(follow.base)
     if type_of(follow.rebase) != component.type or type_of(follow.empty) != "bool" or not follow.base.scalar:

@@ -96,7 +96,7 @@ class _Place:
     path: Alternatives = ALWAYS
     monoid: Monoid | None = None  # inside a combine, identity or follower of it
     sides: frozenset[str] = frozenset()  # the states that may be mentioned
-    statistics: frozenset[str] = frozenset()
+    statistics: frozenset[tuple[str, int]] = frozenset()  # which, and the part
 
     def under(self, condition: Scalar, truth: bool) -> _Place:
         found = assumed(condition, truth)
@@ -124,7 +124,7 @@ class ScalarCheck:
         scope: Iterable[Index],
         monoid: Monoid | None = None,
         sides: Iterable[str] = (),
-        statistics: Iterable[str] = (),
+        statistics: Iterable[tuple[str, int]] = (),
     ) -> None:
         """Raises GraphError unless `root` is well formed where `scope` is bound. The monoids met are kept."""
         for s in walk(root):
@@ -252,7 +252,7 @@ class ScalarCheck:
 
     def _state(self, s: StateRef | Statistic, place: _Place) -> None:
         if isinstance(s, Statistic):
-            if s.which not in place.statistics:
+            if (s.which, s.part) not in place.statistics:
                 raise self.fail(
                     f"the statistic '{s.which}' means nothing here",
                     "mention it in the lift of a follower component ('at') or in its rebase ('from', 'to') only",
@@ -317,8 +317,10 @@ class ScalarCheck:
         return below + [(b, self._lift_place(s, k, reached)) for k, b in enumerate(s.body)]
 
     def _lift_place(self, s: Reduce | Scan, k: int, place: _Place) -> _Place:
-        follows = s.monoid.components[k].follow is not None
-        return replace(place, statistics=frozenset({"at"})) if follows else place
+        follow = s.monoid.components[k].follow
+        if follow is None:
+            return place
+        return replace(place, statistics=frozenset(("at", part) for part in range(len(follow.statistics))))
 
     def _parts(self, s: Reduce | Scan) -> None:
         components = s.monoid.components

@@ -83,6 +83,13 @@ def _forms(made: Parser) -> None:
         metavar="FILE",
         help="the saturated e-graph as text, with --json in the form of egraph-serialize; compiles nothing",
     )
+    group.add_argument(
+        "--certificate",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="the derivation as JSON, step by step, in a form that can be checked; compiles nothing",
+    )
     group.add_argument("--all", action="store_true", help="show every rewrite, candidate and e-node")
     group.add_argument(
         "--source",
@@ -103,6 +110,12 @@ def _questions(made: Parser) -> None:
     )
     group.add_argument(
         "--why-not", action="append", default=[], metavar="WHAT", help="why something was not picked (see below)"
+    )
+
+    group.add_argument(
+        "--replay",
+        metavar="FILE",
+        help="whether a certificate leads from GRAPH to a program: every step is checked anew; compiles nothing",
     )
 
 
@@ -149,7 +162,7 @@ def check(options: argparse.Namespace) -> None:
 
 def _missing(options: argparse.Namespace) -> NoReturn:
     """An option whose FILE may be left out takes the word behind it, which may have been the graph."""
-    for name in ("html", "egraph"):
+    for name in ("html", "egraph", "certificate"):
         taken = getattr(options, name)
         if taken:
             raise TangError(
@@ -167,16 +180,16 @@ def _missing(options: argparse.Namespace) -> NoReturn:
 def _together(options: argparse.Namespace) -> None:
     asked = ["--why"] * bool(options.why) + ["--why-not"] * bool(options.why_not)
     forms = [f"--{f}" for f in ("markdown", "html", "dot") if getattr(options, f) not in (None, False)]
-    if options.egraph is not None:
-        asked.append("--egraph")
-    clash = [*asked, *forms] if asked and forms else asked if "--egraph" in asked and len(asked) > 1 else []
+    alone = [f"--{f}" for f in ("egraph", "certificate", "replay") if getattr(options, f) is not None]
+    asked += alone
+    clash = [*asked, *forms] if asked and forms else asked if alone and len(asked) > 1 else []
     if clash:
         raise TangError(
             f"{' and '.join(clash)} cannot be had together",
             where="the command line of tang-saturate",
             mend="run the command once for each; --json goes with --why, --why-not and --egraph",
         )
-    for name in ("html", "egraph"):
+    for name in ("html", "egraph", "certificate"):
         if getattr(options, name) and options.output:
             raise TangError(
                 f"both --{name} and --output name a file",

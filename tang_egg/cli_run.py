@@ -14,15 +14,20 @@ from tang_egg.cli_options import check, parser
 from tang_egg.cli_output import file_name, quiet_output, write
 from tang_egg.cli_progress import shown
 from tang_egg.doctor import environment
+from tang_egg.errors import LawError, VerificationError
+from tang_egg.extract.certificate_json import certificate_text, load_certificate
+from tang_egg.extract.replay import replay
 from tang_egg.ir import Graph
 from tang_egg.measure import CpuMeasurer, Timing
 from tang_egg.measure_cuda import CudaMeasurer
 from tang_egg.measure_kernels import kernel_times
 from tang_egg.pipeline import extract_for, optimize, sources
+from tang_egg.pipeline_certificate import certificate
 from tang_egg.pipeline_compiled import Compiled, Extraction
 from tang_egg.progress import note
 from tang_egg.report import build_report
 from tang_egg.report_answer import Answer, render_answer
+from tang_egg.report_certificate import replay_text
 from tang_egg.report_dot import render_dot
 from tang_egg.report_egraph import egraph_data, render_egraph
 from tang_egg.report_html import render_html
@@ -73,6 +78,12 @@ def _made(graph: Graph, options: argparse.Namespace) -> tuple[str, str | None, s
         extraction = extract_for(options.target, graph, limits)
         text = render_data(egraph_data(extraction)) if options.json else _egraph(extraction, options)
         return text, options.egraph or options.output, "--egraph" if options.egraph else "--output"
+    if options.certificate is not None:
+        text = certificate_text(certificate(extract_for(options.target, graph, limits), texts=True))
+        named = options.certificate or options.output
+        return text, named, "--certificate" if options.certificate else "--output"
+    if options.replay is not None:
+        return _replayed(graph, options.replay), options.output, "--output"
     if options.no_run or options.dot:
         extraction = extract_for(options.target, graph, limits)
         found = _Found(extraction, build_report(extraction))
@@ -83,6 +94,16 @@ def _made(graph: Graph, options: argparse.Namespace) -> tuple[str, str | None, s
         where = "--html" if options.html or not given else "--output"
         return _page(found, options), given or file_name(graph.name, ".html"), where
     return _answers(found, options) if asks else _render(found, options), options.output, "--output"
+
+
+def _replayed(graph: Graph, path: str) -> str:
+    """What the replay of a certificate found. Raises VerificationError for a step that does not follow."""
+    found = load_certificate(path)
+    try:
+        done = replay(found, graph)
+    except LawError as error:
+        raise VerificationError(error.what, where=f"{path}: {error.where}", mend=error.mend) from None
+    return replay_text(found, done)
 
 
 def _measure(compiled: Compiled) -> _Found:

@@ -7,8 +7,10 @@
              | Red(monoid, index, where, body)     a fold with one component; "sum", "max", ... over the reals
              | Fold(monoid, part, index, where, bodies) | Scn(monoid, part, index, chunk, bodies)
              | Let(key, a)                         a seen through the substitution of indices that the key finds
-             | Casc(index, where, statistic, follower, carried)      a one-pass cascade (rules/cascade.py)
-             | Hole | Delta | Keep(a)              inside cascades: the statistic, its shift, a carried sum
+             | At(index, value, a)                 a with an integer scalar in the place of an index (rules/gather.py)
+             | Casc(monoid, index, where, follower, carried)      a one-pass cascade (rules/cascade.py)
+             | Hole(a) | Delta(a) | Keep(b) | Total(b, index)    inside cascades: the statistic a, its shift, a carried
+                                                   fold of b, a sum of b that is not carried as it stands
 
 Operations on the reals have their plain names; on machine integers the type is part of the name (`add:i64`), so that
 laws of the reals cannot touch them. `fv` over-approximates the indices that a class depends on, by intersection.
@@ -44,7 +46,7 @@ from tang_egg.ir import (
     type_of,
     walk,
 )
-from tang_egg.monoid import ALL, ANY, MAX, MIN, PRODUCT, SUM, Monoid
+from tang_egg.monoid import ALL, ANY, MAX, MIN, PRODUCT, SUM, Monoid, sum_of
 from tang_egg.rewrite import substitute
 from tang_egg.unify import Named
 
@@ -59,10 +61,12 @@ CONSTRUCTORS: dict[str, tuple[str, ...]] = {
     "Fold": ("String", "i64", "String", "Sc", "Scs"),
     "Scn": ("String", "i64", "String", "i64", "Scs"),
     "Let": ("String", "Sc"),
-    "Casc": ("String", "Sc", "Sc", "Sc", "Sc"),
-    "Hole": (),
-    "Delta": (),
+    "At": ("String", "Sc", "Sc"),
+    "Casc": ("String", "String", "Sc", "Sc", "Sc"),
+    "Hole": ("Sc",),
+    "Delta": ("Sc",),
     "Keep": ("Sc",),
+    "Total": ("Sc", "String"),
 }
 
 RULESETS = ("analysis", "simplify", "views", "hoist", "walk", "carry", "cascade", "on_demand", "algebraic")
@@ -77,8 +81,10 @@ _ANALYSIS = """
       ((set (fv e) (set-remove (set-union W B) j))) :ruleset analysis :name "fv.red")
 (rule ((= e (Let k a)) (= A (fv a)) (replaces k D J))
       ((set (fv e) (set-union (set-diff A D) J))) :ruleset analysis :name "fv.let")
-(rule ((= e (Hole))) ((set (fv e) (set-of "%h"))) :ruleset analysis :name "fv.hole")
-(rule ((= e (Delta))) ((set (fv e) (set-of "%d"))) :ruleset analysis :name "fv.delta")
+(rule ((= e (At j c a)) (= C (fv c)) (= A (fv a)))
+      ((set (fv e) (set-union C (set-remove A j)))) :ruleset analysis :name "fv.at")
+(rule ((= e (Hole m))) ((set (fv e) (set-of "%h"))) :ruleset analysis :name "fv.hole")
+(rule ((= e (Delta m))) ((set (fv e) (set-of "%d"))) :ruleset analysis :name "fv.delta")
 (rule ((= e (Keep a))) ((set (fv e) (set-empty))) :ruleset analysis :name "fv.keep")
 (rule ((= e (Red m j w b))) ((finished e j)) :ruleset analysis :name "finished.red")
 (rule ((= e (Red m i w b)) (finished b j)) ((finished e j)) :ruleset analysis :name "finished.below")
@@ -91,11 +97,18 @@ _ANALYSIS = """
 (rule ((= e (Leaf k)) (indexed j)) ((clean e j)) :ruleset analysis :name "clean.leaf")
 (rule ((= e (Lit v t)) (indexed j)) ((clean e j)) :ruleset analysis :name "clean.lit")
 (rule ((= e (Gather k v)) (indexed j)) ((clean e j)) :ruleset analysis :name "clean.gather")
-(rule ((= e (Let k a)) (indexed j)) ((clean e j)) :ruleset analysis :name "clean.let")
+(rule ((= e (Let k a)) (replaces k D J) (= A (fv a)) (set-not-contains A "%h") (set-not-contains A "%d") (indexed j))
+      ((clean e j)) :ruleset analysis :name "clean.let")
+(rule ((= e (At i c a)) (= C (fv c)) (set-not-contains C "%h") (set-not-contains C "%d")
+       (= A (fv a)) (set-not-contains A "%h") (set-not-contains A "%d") (indexed j))
+      ((clean e j)) :ruleset analysis :name "clean.at")
 (rule ((= e (Ap1 op a)) (clean a j)) ((clean e j)) :ruleset analysis :name "clean.ap1")
 (rule ((= e (Ap2 op a b)) (clean a j) (clean b j)) ((clean e j)) :ruleset analysis :name "clean.ap2")
 (rule ((= e (Ap3 op a b c)) (clean a j) (clean b j) (clean c j)) ((clean e j)) :ruleset analysis :name "clean.ap3")
 (rule ((= e (Red m i w b)) (!= i j) (clean w j) (clean b j)) ((clean e j)) :ruleset analysis :name "clean.red")
+(rule ((= e (Red m i w b)) (!= i j) (= F (fv e)) (set-contains F j) (set-not-contains F "%h")
+       (set-not-contains F "%d") (indexed j))
+      ((clean e j)) :ruleset analysis :name "clean.other")
 """
 
 
@@ -118,7 +131,7 @@ def analysis() -> str:
     return _ANALYSIS
 
 
-_KEYED = {SUM: "sum", MAX: "max", MIN: "min", PRODUCT: "product", ANY: "any", ALL: "all"}
+_KEYED = {SUM: "sum", MAX: "max", MIN: "min", PRODUCT: "product", ANY: "any", ALL: "all", sum_of("i64"): "sum:i64"}
 
 
 def literal_text(value: float | int | bool) -> str:
@@ -142,8 +155,10 @@ class Encoding:
     monoids: dict[str, Monoid] = field(default_factory=lambda: {v: k for k, v in _KEYED.items()})
     indices: dict[str, Index] = field(default_factory=dict)
     gathers: dict[str, Read] = field(default_factory=dict)
+    _shapes: dict[object, str] = field(default_factory=dict)
     seeds: list[tuple[str, str, str]] = field(default_factory=list)
-    domains: list[tuple[Index, Domain, str]] = field(default_factory=list)
+    domains: list[tuple[tuple[Index, ...], Domain, str]] = field(default_factory=list)
+    bundled: Mapping[Index, tuple[Index, ...]] = field(default_factory=dict)  # see tang_egg.bundles
 
     def tensor(self, t: Tensor) -> str:
         """The term of a tensor of the window."""
@@ -176,7 +191,15 @@ class Encoding:
                 where="the encoding of a window",
                 mend="report this: shared names must be one-to-one",
             )
-        return i.name
+        return self.name(i)
+
+    def name(self, i: Index) -> str:
+        """What an index is called in the e-graph: its own name, or that of its bundle."""
+        return "×".join(x.name for x in self.bundled.get(i, (i,)))
+
+    def folded(self, name: str) -> tuple[Index, ...]:
+        """The indices that a name of the e-graph stands for."""
+        return tuple(self.indices[n] for n in name.split("×"))
 
     def leaf(self, s: Scalar, stem: str) -> str:
         key = f"{stem}{len(self.leaves)}"
@@ -228,9 +251,15 @@ class Encoding:
         gathered = tuple(c for c in s.coordinates if isinstance(c, Scalar))
         if not gathered:
             return self.leaf(s, "r")
-        key = f"g{len(self.gathers)}"
-        self.gathers[key] = s
-        return self._bind(f'(Gather "{key}" {self._vector(gathered)})', free(s))
+        return self._bind(f'(Gather "{self.gather(s)}" {self._vector(gathered)})', free(s))
+
+    def gather(self, s: Read) -> str:
+        """The key of a read with gathered coordinates, the same for all that differ in the values there only."""
+        shape = (s.source, tuple(c if isinstance(c, Affine) else None for c in s.coordinates))
+        if shape not in self._shapes:
+            self._shapes[shape] = f"g{len(self.gathers)}"
+            self.gathers[self._shapes[shape]] = s
+        return self._shapes[shape]
 
     def _open(self, s: Scalar) -> Scalar:
         """A gathered coordinate without tensors of the window: candidate terms put it in as it stands."""
@@ -303,16 +332,20 @@ class Encoding:
         affine, data = list(s.where.affine), list(s.where.data)
         while remaining:
             j = remaining.pop()
-            outer = set(remaining)
+            together = self.bundled.get(j, (j,))
+            remaining = [i for i in remaining if i not in together]
+            outer, own = set(remaining), set(together)
             here = Domain(
-                tuple(c for c in affine if j in c.indices() or not remaining or not c.indices() & outer),
-                tuple(d for d in data if j in free(d) or not remaining or not free(d) & outer),
+                tuple(c for c in affine if own & c.indices() or not remaining or not c.indices() & outer),
+                tuple(d for d in data if own & free(d) or not remaining or not free(d) & outer),
             )
             affine = [c for c in affine if c not in here.affine]
             data = [d for d in data if d not in here.data]
             where = self.domain(here)
-            self.domains.append((j, here, where))
-            body = self._bind(f'(Red "{key}" "{self.index(j)}" {where} {body})')
+            self.domains.append((together, here, where))
+            for i in together:
+                self.index(i)
+            body = self._bind(f'(Red "{key}" "{self.name(j)}" {where} {body})')
         self._prefix(s, body)
         return body
 

@@ -22,9 +22,11 @@ from tang_egg.affine import Dim, Index, dims_of
 from tang_egg.errors import BindError
 from tang_egg.interpret_bind import bind_inputs
 from tang_egg.interpret_frame import Frame
+from tang_egg.interpret_precision import Emulator
 from tang_egg.interpret_value import Evaluator
 from tang_egg.ir import Graph, Input, Scalar, Tensor, sources, tensors_of, type_of
 from tang_egg.monoid import Monoid
+from tang_egg.precision import Plan
 
 Array: TypeAlias = "npt.NDArray[Any]"
 MEMORY = 1 << 28
@@ -39,11 +41,13 @@ def interpret(
     checked: bool = True,
     memory: int = MEMORY,
     round_outputs: bool = False,
+    precision: Plan | None = None,
 ) -> dict[str, Array]:
     """The outputs of `graph` by name: float64, exact integer or bool arrays in storage order.
 
     `inputs` by name; `dims` gives sizes that the shapes of the inputs do not determine. `round_outputs` rounds reals to
-    the outputs' storage types (still held as float64). `memory` is in bytes.
+    the outputs' storage types (still held as float64). `memory` is in bytes. `precision` computes in the types and the
+    order of a plan (tang_egg.precision) instead of float64.
 
     Raises InputError for arrays that do not fit their declarations and, when checked, for reads out of range; BindError
     for dims without a value or outside their declared facts.
@@ -52,7 +56,11 @@ def interpret(
     arrays, values = bind_inputs(graph.inputs, inputs, dims or {}, where)
     _check_dims(graph, values, where)
     with np.errstate(all="ignore"):
-        evaluator = Evaluator(arrays, values, checked, memory)
+        if precision is None:
+            evaluator = Evaluator(arrays, values, checked, memory)
+        else:
+            precision.check({*arrays, *(t.name for t in tensors_of(graph.outputs))}, where)
+            evaluator = Emulator(arrays, values, checked, memory, precision, graph)
         for t in tensors_of(graph.outputs):
             evaluator.tensor(t)
         results = {t.name: evaluator.tensor(t) for t in graph.outputs}

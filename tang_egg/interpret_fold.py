@@ -87,7 +87,7 @@ class Folds:
         base = self.base(s.monoid, home)
         if s.part not in known:
             lifted = lifts(s)
-            alone, together = _split(s.monoid, self._wanted(s, home))
+            alone, together = split_parts(s.monoid, self._wanted(s, home))
             for k, ufunc in alone.items():
                 known[k] = self._fold_alone(s, lifted[k], k, ufunc, base)
             if together:
@@ -256,7 +256,7 @@ class Folds:
     def _scan(self, s: Scan, base: Frame, wanted: frozenset[int]) -> State:
         evaluator = self.evaluator
         lifted = lifts(s)
-        alone, together = _split(s.monoid, wanted)
+        alone, together = split_parts(s.monoid, wanted)
         parts = [*alone, *together]
         neutral = {k: evaluator.value(s.monoid.identity[k], base) for k in parts}
         n = evaluator.size(s.index)
@@ -293,7 +293,7 @@ class Folds:
         return state
 
 
-def _split(monoid: Monoid, wanted: Iterable[int]) -> tuple[dict[int, np.ufunc], list[int]]:
+def split_parts(monoid: Monoid, wanted: Iterable[int]) -> tuple[dict[int, np.ufunc], list[int]]:
     """The wanted components that a ufunc folds alone, and the others with all that they need."""
     alone = {k: ufunc for k in sorted(wanted) if (ufunc := ufunc_of(monoid, k)) is not None}
     rest = frozenset[int]().union(*(monoid.needs(k) for k in wanted if k not in alone))

@@ -197,10 +197,14 @@ class StateRef(Scalar):
 
 @node
 class Statistic(Scalar):
-    """Inside a cascade: the statistic that a follower depends on; `which` is "at", "from" or "to" (see monoid)."""
+    """Inside a cascade: a statistic that a follower depends on; `which` is "at", "from" or "to" (see monoid).
+
+    `part`: which of the follower's statistics.
+    """
 
     which: str
     type: str = "real"
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,24 @@ of earlier points. `identity` is a real identity: combined with any state that f
 that state back.
 
 Cascade monoids (rules/cascade.py) are derived ones. Their first components are the *head*: ordinary folds from whose
-state a `statistic` is computed. A *follower* component accumulates a term that mentions the statistic of everything
+state `statistics` are computed. A *follower* component accumulates a term that mentions the statistics of everything
 folded so far. Its lift in `Reduce.body` mentions `Statistic("at")`, the statistic of the element alone (or, in a tile,
-of the whole state that the tile is added to: that is what makes streaming cheap). When the statistic of a state moves
+of the whole state that the tile is added to: that is what makes streaming cheap). When a statistic of a state moves
 from `Statistic("from")` to `Statistic("to")`, the follower's value changes by `rebase`, an expression over
-`StateRef("self", ...)` and those two. A state whose statistic means nothing yet (`empty` holds) contributes nothing.
+`StateRef("self", ...)` and those two. Where there are several statistics, `Statistic.part` counts them. A state whose
+statistics mean nothing yet (`empty` holds) contributes nothing.
 
     combined follower = carry(left) + carry(right)
-    carry(P) = P.f                    if the statistic of P equals the combined one (nothing comes from inf - inf)
+    carry(P) = P.f                    if the statistics of P equal the combined ones (nothing comes from inf - inf)
              = identity               if empty(P)
              = rebase(P, from, to)    otherwise
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.errors import GraphError
@@ -45,9 +46,9 @@ from tang_egg.node import Node, node
 
 @node
 class Follow(Node):
-    """How a follower component moves with its statistic (see the module text)."""
+    """How a follower component moves with its statistics (see the module text)."""
 
-    statistic: Scalar
+    statistics: tuple[Scalar, ...]
     rebase: Scalar
     empty: Scalar
     base: Monoid
@@ -112,7 +113,8 @@ class Monoid(Node):
         def follow(f: Follow | None) -> Follow | None:
             if f is None:
                 return None
-            return Follow(scalar(f.statistic), scalar(f.rebase), scalar(f.empty), f.base.map(index, scalar))
+            statistics = tuple(scalar(s) for s in f.statistics)
+            return Follow(statistics, scalar(f.rebase), scalar(f.empty), f.base.map(index, scalar))
 
         components = tuple(
             Component(c.name, c.type, tuple(index(i) for i in c.axes), follow(c.follow)) for c in self.components
@@ -127,7 +129,7 @@ def _needs(monoid: Monoid, part: int) -> frozenset[int]:
     while stack:
         k = stack.pop()
         follow = monoid.components[k].follow
-        below = walk(monoid.combine[k], *(() if follow is None else (follow.statistic,)))
+        below = walk(monoid.combine[k], *(() if follow is None else follow.statistics))
         for ref in {s.component for s in below if isinstance(s, StateRef)}:
             position = monoid.position(ref)
             if position not in found:
@@ -150,10 +152,10 @@ def product(name: str, *factors: Monoid) -> Monoid:
         for c, combined in zip(factor.components, factor.combine, strict=True):
             follow = c.follow
             if follow is not None:
-                statistic, rebase, empty = (
-                    replace_state(s, renamed) for s in (follow.statistic, follow.rebase, follow.empty)
+                *statistics, rebase, empty = (
+                    replace_state(s, renamed) for s in (*follow.statistics, follow.rebase, follow.empty)
                 )
-                follow = Follow(statistic, rebase, empty, follow.base)
+                follow = Follow(tuple(statistics), rebase, empty, follow.base)
             components.append(Component(f"{n}.{c.name}", c.type, c.axes, follow))
             combine.append(replace_state(combined, renamed))
         identity += factor.identity
@@ -179,13 +181,13 @@ def state_of(expression: Scalar, values: dict[str, Scalar]) -> Scalar:
 
 
 def lifts(fold: Reduce | Scan) -> tuple[Scalar, ...]:
-    """The state of one element: `body` with each follower's Statistic("at") replaced by the element's own statistic."""
+    """The state of one element: `body` with each follower's Statistic("at") replaced by the element's own."""
     values: dict[str, Scalar] = {}
     lifted: list[Scalar] = []
     for component, body in zip(fold.monoid.components, fold.body, strict=True):
         if component.follow is not None:
-            statistic = state_of(component.follow.statistic, values)
-            body = replace_state(body, lambda x, at=statistic: at if isinstance(x, Statistic) else None)  # type: ignore[misc]
+            own = tuple(state_of(s, values) for s in component.follow.statistics)
+            body = replace_state(body, lambda x, at=own: at[x.part] if isinstance(x, Statistic) else None)  # type: ignore[misc]
         values[component.name] = body
         lifted.append(body)
     return tuple(lifted)
@@ -207,7 +209,7 @@ def cascade(name: str, head: tuple[tuple[Component, Monoid], ...], followers: tu
     for component in followers:
         follow = component.follow
         assert follow is not None
-        to = state_of(follow.statistic, new)
+        to = tuple(state_of(s, new) for s in follow.statistics)
         carried = [_carry(component, follow, side, to) for side in ("left", "right")]
         base = follow.base
         combine.append(
@@ -223,22 +225,28 @@ def cascade(name: str, head: tuple[tuple[Component, Monoid], ...], followers: tu
     return Monoid(name, components, tuple(combine), tuple(identity), properties)
 
 
-def _carry(component: Component, follow: Follow, side: str, to: Scalar) -> Scalar:
+def _carry(component: Component, follow: Follow, side: str, to: tuple[Scalar, ...]) -> Scalar:
     def of_side(x: Scalar) -> Scalar | None:
         return StateRef(side, x.component, x.type, x.coordinates) if isinstance(x, StateRef) else None
 
-    start = replace_state(follow.statistic, of_side)
+    start = tuple(replace_state(s, of_side) for s in follow.statistics)
 
     def rebased(x: Scalar) -> Scalar | None:
         if isinstance(x, Statistic):
-            return to if x.which == "to" else start
+            return (to if x.which == "to" else start)[x.part]
         return of_side(x)
 
     moved = replace_state(follow.rebase, rebased)
     empty = replace_state(follow.empty, of_side)
     own = StateRef(side, component.name, component.type)
     kept = apply("select", empty, follow.base.identity[0], moved)
-    return apply("select", apply("eq", start, to), own, kept)
+    return apply("select", unmoved(start, to), own, kept)
+
+
+def unmoved(start: Sequence[Scalar], to: Sequence[Scalar]) -> Scalar:
+    """Whether all statistics are what they were."""
+    equal = [apply("eq", a, b) for a, b in zip(start, to, strict=True)]
+    return reduce(lambda a, b: apply("and", a, b), equal)
 
 
 def _simple(name: str, op: str, identity: float | int | bool, type: str, *properties: str) -> Monoid:
@@ -329,7 +337,7 @@ def _logsumexp() -> Monoid:
     maximum = Component("m")
     m = StateRef("self", "m")
     rescaled = apply("mul", StateRef("self", "l"), apply("exp", _minus(Statistic("from"), Statistic("to"))))
-    follow = Follow(m, rescaled, apply("eq", m, const(float("-inf"))), SUM)
+    follow = Follow((m,), rescaled, apply("eq", m, const(float("-inf"))), SUM)
     return cascade("logsumexp", ((maximum, MAX),), (Component("l", "real", (), follow),))
 
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tang_egg.budget import ErrorBudget
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.codegen.candidates import schedules as schedule_candidates
 from tang_egg.codegen.candidates_device import UNITS, device_schedules
@@ -30,7 +31,10 @@ from tang_egg.extract.derive import Step
 from tang_egg.ir import Graph, Input, Reduce, Scan, Source, Tensor, tensors_of, walk
 from tang_egg.monoid import BUILT_IN
 from tang_egg.normal import normal_form
+from tang_egg.pipeline_budget import Enclosures, extract_within
+from tang_egg.pipeline_chunk import extract_chunked
 from tang_egg.pipeline_compiled import Compiled, Extraction, Options
+from tang_egg.pipeline_rewrite import check_products, rewritten
 from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.progress import note
 from tang_egg.run import CompiledProgram, compile_program, threads
@@ -158,6 +162,10 @@ def optimize(
     verified: bool = True,
     values: str = "finite",
     products: str = "exact",
+    split: Mapping[str, int] | None = None,
+    chunk: Mapping[str, int] | None = None,
+    budget: ErrorBudget | None = None,
+    ranges: Enclosures | None = None,
 ) -> Compiled:
     """Derives, selects, compiles and verifies kernels for a graph.
 
@@ -166,15 +174,28 @@ def optimize(
     `values`: with "finite", laws that hold on finite values only may be used; a score of -inf under a maximum is still
     exact, since cascades treat it as nothing seen yet. With "ieee" every infinity and NaN comes out as the graph says.
 
-    `products`: with "tf32", products of f32 operands may round them to tf32 where a target has units for that.
+    `products`: with "tf32", products of f32 operands may round them to tf32 where a target has units for that. With
+    "bf16x3", "bf16x4", "bf16x6" or "bf16x9" they become so many products of parts that are rounded to bf16, with the
+    bound on the error that the derivation states (see docs/sharding.md).
+    `split` computes folds along an axis in so many shares that are merged by a kernel of their own: {"K:1": 8}. The
+    axis is named by an index, a dim, or an input and its axis.
+    `chunk` computes folds up to a point of an axis in chunks of so many points, with a state that is carried on
+    from each to the next: {"K:0": 64}. Axes are named as for `split` (see extract/chunk.py).
     `schedule` forces schedules by kernel name, as records or in their one-line form.
     `verified=False` skips the comparison with the float64 interpreter.
+
+    `budget`: with one, laws that may cancel or overflow are used too, where it accepts what they lead to; `ranges` are
+    the enclosures of inputs that it may rely on, e.g. {"X": (-10, 10)} (see docs/numerics.md).
+
     Raises GraphError (the graph), TargetError (no compiler or no GPU), VerificationError (a kernel is wrong; never
     returned), InputError or CodegenError (a forced schedule).
     """
     _check_asked("optimize", graph, target, values, products)
     device = driver() if target == "cuda" else None
-    extraction = extract_for(target, graph, replace(limits or Limits(), values=values))
+    allowed = replace(limits or Limits(), values=values)
+    extraction = extract_within(
+        lambda within: extract_for(target, graph, within, split, products, chunk), graph, allowed, budget, ranges
+    )
     start = time.perf_counter()
     units = device is None or device.has_matrix_units
     chosen = choose_schedules(
@@ -201,6 +222,8 @@ def sources(
     schedule: Mapping[str, Schedule | str] | None = None,
     values: str = "finite",
     products: str = "exact",
+    split: Mapping[str, int] | None = None,
+    chunk: Mapping[str, int] | None = None,
 ) -> dict[str, str]:
     """The printed source of each kernel by name; nothing is compiled and no device is needed. Takes what optimize does.
 
@@ -208,18 +231,30 @@ def sources(
     in the names of its arrays has no source of its own.
     """
     _check_asked("sources", graph, target, values, products)
-    program = extract_for(target, graph, replace(limits or Limits(), values=values)).program
+    program = extract_for(target, graph, replace(limits or Limits(), values=values), split, products, chunk).program
     chosen = choose_schedules(program, target, schedule, exact=values == "ieee", products=products)
     if target == "cuda":
         return cuda_sources(cuda_kernels(program, chosen))
     return {k.name: print_kernel(lower(k.name, k.outputs, chosen[k.name]), C) for k in program.kernels}
 
 
-def extract_for(target: str, graph: Graph, limits: Limits) -> Extraction:
-    """An extraction with the costs of a target, its kernels cut the way the target runs them best."""
+def extract_for(
+    target: str,
+    graph: Graph,
+    limits: Limits,
+    split: Mapping[str, int] | None = None,
+    products: str = "exact",
+    chunk: Mapping[str, int] | None = None,
+) -> Extraction:
+    """An extraction with the costs of a target, folds and products split and prefix folds in chunks as asked.
+
+    Its kernels are cut the way the target runs them best.
+    """
+    costs = Costs(MATRIX_UNITS) if target == "cuda" else None
+    chosen = extract_chunked(lambda g: extract(g, limits=limits, costs=costs), graph, chunk)
+    found = rewritten(chosen, split, products)
     if target != "cuda":
-        return extract(graph, limits=limits)
-    found = extract(graph, limits=limits, costs=Costs(MATRIX_UNITS))
+        return found
     program = split_streams(partition(found.program), UNITS)
     steps = {k.name: found.steps.get(k.name, ()) for k in program.kernels}
     return replace(found, program=program, steps={**found.steps, **steps})
@@ -233,8 +268,7 @@ def _check_asked(where: str, graph: object, target: str, values: str, products: 
         )
     if values not in ("finite", "ieee"):
         raise GraphError(f"no values '{values}'", where=where, mend="use 'finite' or 'ieee'")
-    if products not in ("exact", "tf32"):
-        raise GraphError(f"no products '{products}'", where=where, mend="use 'exact' or 'tf32'")
+    check_products(where, values, products)
 
 
 def choose_schedules(
@@ -261,7 +295,7 @@ def _first_schedule(plan: KernelPlan, target: str, exact: bool, products: str, u
     # a tile multiplies masked elements by zero, which an infinity or NaN in them would survive
     if exact or not units:
         return grid_schedules(plan.outputs)[0]
-    return device_schedules(plan.outputs, products == "exact")[0]
+    return device_schedules(plan.outputs, products != "tf32")[0]
 
 
 def _forced(schedule: object, program: Program) -> dict[str, Schedule]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from tang_egg.budget import Verdict
 from tang_egg.errors import ArtefactError, BindError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.derive import Step
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Extraction:
-    """A graph after selection: the program, the windows behind it, and the laws that led to each kernel."""
+    """A graph after selection: the program, the windows behind it, and the laws that led to each kernel.
+
+    `verdict`: what an error budget said of the variant that laws which may cancel or overflow led to, if one was asked.
+    """
 
     graph: Graph
     program: Program
@@ -35,6 +39,7 @@ class Extraction:
     steps: dict[str, tuple[Step, ...]]
     seconds: float
     values: str = "finite"
+    verdict: Verdict | None = None
 
     @property
     def distinct(self) -> tuple[WindowResult, ...]:

@@ -11,7 +11,10 @@ from tang_egg.codegen.dialects.c import C
 from tang_egg.codegen.dialects.cuda import CUDA
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.egraph import Snapshot
+from tang_egg.extract.certificate import certified_window, kernel_names
+from tang_egg.extract.derive import Step
 from tang_egg.extract.explain import numbered
+from tang_egg.extract.merge import AFTER
 from tang_egg.ir import Input, Reduce, Scan, Tensor, tensors_of, walk
 from tang_egg.measure import Timing
 from tang_egg.program import KernelPlan
@@ -28,6 +31,7 @@ from tang_egg.report_model import (
     Verified,
 )
 from tang_egg.report_plans import plans_of
+from tang_egg.report_saying import certified_steps
 from tang_egg.report_words import Wording, spoken
 from tang_egg.rules.table import equalities
 from tang_egg.run_layout import Built
@@ -168,28 +172,50 @@ def _kernels(
 ) -> tuple[Kernel, ...]:
     built = {b.plan.name: b for b in compiled.runner.kernels} if compiled else {}
     kernels: list[Kernel] = []
+    certified = {id(r): certified_window(r) for r in extraction.distinct}
     rows = zip(wordings, extraction.windows, plans_of(extraction), strict=True)
     for (number, wording), (_, _, result), groups in rows:
+        derived = certified[id(result)]
         chosen = result.selection.chosen
         for k, group in enumerate(groups):
             candidate = chosen[k] if k < len(chosen) else None
             # what a target cut off a kernel stands before it and has neither derivation nor estimate of its own
+            steps = certified_steps(wording, derived, kernel_names(derived, k)) if candidate else ()
             kernels += [
-                _kernel(p, number, wording, candidate if p is group[-1] else None, built.get(p.name)) for p in group
+                _kernel(
+                    p,
+                    number,
+                    wording,
+                    candidate if p is group[-1] else None,
+                    (*(steps if p is group[-1] else ()), *_after(extraction, p)),
+                    built.get(p.name),
+                )
+                for p in group
             ]
     return tuple(kernels)
 
 
-def _kernel(plan: KernelPlan, number: int, wording: Wording, candidate: Chosen | None, made: Built | None) -> Kernel:
+def _after(extraction: Extraction, plan: KernelPlan) -> tuple[Step, ...]:
+    """The steps that rewrote a kernel once it was selected: its folds in shares, its products in parts."""
+    return tuple(s for s in extraction.steps.get(plan.name, ()) if s.place == AFTER)
+
+
+def _kernel(
+    plan: KernelPlan,
+    number: int,
+    wording: Wording,
+    candidate: Chosen | None,
+    steps: tuple[Step, ...],
+    made: Built | None,
+) -> Kernel:
     mathematics = KernelMathematics(plan.outputs, wording.indices)
-    steps = wording.of(candidate.variants) if candidate else ()
     return Kernel(
         plan.name,
         number,
         tuple(mathematics.outputs),
         tuple(mathematics.shared),
         tuple(mathematics.passes),
-        tuple(dict.fromkeys(s.law for s in steps)),
+        tuple(dict.fromkeys(s.law for s in steps if s.kind == "law")),
         steps,
         candidate.estimate.seconds if candidate else 0.0,
         _legend(plan.outputs, wording.indices),

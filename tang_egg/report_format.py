@@ -61,6 +61,11 @@ def step_law(step: Step) -> str:
     return f"{step.law} (right to left)" if step.reverse else step.law
 
 
+def step_place(step: Step) -> str:
+    """Where a step happens, to stand after its marks."""
+    return f" in {step.tensor}: {step.place}" if step.place else ""
+
+
 def pass_head(p: Pass) -> str:
     """The line above the state of a pass."""
     where = f" where {p.where}" if p.where else ""

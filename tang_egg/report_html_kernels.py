@@ -66,6 +66,10 @@ def _step(n: int, of: int, step: Step, algebra: str) -> Iterator[str]:
                      for m, kind in zip(marks, (step.holds, step.rounding), strict=False)))  # fmt: skip
     yield tag("h4", "before") + tag("pre", tag("code", before))
     yield tag("h4", "after") + tag("pre", tag("code", after))
+    if step.place:
+        yield tag("p", esc(f"in {step.tensor}: {step.place}"), _class="soft")
+    if step.because:
+        yield folded("because", tag("pre", tag("code", esc("\n".join(step.because)))))
     if algebra:
         yield folded("the law", tag("pre", tag("code", esc(algebra))))
 

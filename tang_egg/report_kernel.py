@@ -125,7 +125,7 @@ def _part(m: Monoid, k: int, lift: Scalar) -> Part:
         return Part(name, _fold_name(m, k) or f"fold by {shown(m.combine[k])}", spoken(lift))
     f = component.follow
     base = fold_word(f.base, component.type) or f.base.name
-    return Part(name, base, spoken(lift), shown(f.statistic), shown(f.rebase), shown(f.empty))
+    return Part(name, base, spoken(lift), ", ".join(map(shown, f.statistics)), shown(f.rebase), shown(f.empty))
 
 
 def _nameless(x: Scalar) -> Scalar | None:

@@ -44,8 +44,9 @@ def _derivation(k: Kernel) -> Iterator[str]:
     if not k.derivation:
         yield "As the graph states it: no law was needed."
     for n, step in enumerate(k.derivation, 1):
-        yield from (f"{n}. **{say.step_law(step)}** ({step.holds}, {step.rounding})", "")
-        yield from (f"   {line}".rstrip() for line in (*_fence(f"{step.before}\n→ {step.after}"), ""))
+        yield from (f"{n}. **{say.step_law(step)}** ({step.holds}, {step.rounding}){say.step_place(step)}", "")
+        shown = "\n".join((step.before, f"→ {step.after}", *(f"because {fact}" for fact in step.because)))
+        yield from (f"   {line}".rstrip() for line in (*_fence(shown), ""))
 
 
 def _candidates(r: Report, everything: bool) -> Iterator[str]:

@@ -86,6 +86,8 @@ class _Writer:
         for n, step in enumerate(k.derivation, 1):
             self.line(f"{n}. {say.step_law(step)}  [{step.holds}, {step.rounding}]", 2, "cyan")
             self.change(step.before, step.after, 5)
+            for fact in step.because:
+                self.line(f"because {fact}", 5, "dim")
 
     def candidates(self) -> None:
         r = self.report

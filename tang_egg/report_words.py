@@ -7,7 +7,7 @@ where the class holds one, else what the user wrote there, else the best term; d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tang_egg.affine import Affine, Index, affine
@@ -15,7 +15,7 @@ from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.extract.derive import Derivations, Step
 from tang_egg.extract.terms import Terms, Variant, class_arguments
-from tang_egg.ir import Domain, Input, Read, Reduce, Scalar, Scan, Source, StateRef, Tensor, type_of, walk
+from tang_egg.ir import Domain, Input, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, type_of, walk
 from tang_egg.monoid import replace_state
 from tang_egg.text_print import Printer
 from tang_egg.unify import rename, unify
@@ -26,6 +26,10 @@ _LONGEST = 400
 
 _LET = re.compile(r'^\(let (\S+) \(Let "([^"]*)" (\S+)\)\)$', re.MULTILINE)
 """A view of a class, as the encoding binds it."""
+
+_STATISTIC = re.compile(r'statistic\("(at|from|to)"(?:, (\d+))?\)')
+_WORDS = {"at": "at", "from": "old", "to": "new"}
+"""A statistic of a pass, and the bare words for it; where there are several, all but the first are numbered."""
 
 _TYPED = re.compile(r'state\("(\w+)", "(\w+)"(?:, \w+)?\)')
 """A part of a state that is not a real number."""
@@ -53,10 +57,22 @@ class _Spoken(Printer):
 def spoken(s: Scalar) -> str:
     """An expression on one line, with the bare words at, old and new for the statistic of a pass."""
     text = _Spoken().line(s)
-    for which, word in (("at", "at"), ("from", "old"), ("to", "new")):
-        text = text.replace(f'statistic("{which}")', word)
+    text = _STATISTIC.sub(lambda m: word_of(_WORDS[m[1]], int(m[2] or 0)), text)
     text = _TYPED.sub(r"\1.\2", text)
     return re.sub(r"\bself\.", "", text)
+
+
+def word_of(word: str, part: int) -> str:
+    return word if part == 0 else f"{word}{part + 1}"
+
+
+def counted(s: Scalar, parts: Mapping[int, int]) -> Scalar:
+    """`s` with the statistics of a pass counted from 0 on."""
+
+    def own(x: Scalar) -> Scalar | None:
+        return Statistic(x.which, x.type, parts.get(x.part, x.part)) if isinstance(x, Statistic) else None
+
+    return replace_state(s, own)
 
 
 def spoken_domain(d: Domain) -> str:
@@ -134,9 +150,13 @@ class Wording(Derivations):
             if before is None or after is None or after not in used or before in used:
                 continue
             entry = self.laws[law]
-            old, new = _cut(spoken(self.reword(before))), _cut(spoken(self.reword(after)))
+            old, new = cut(spoken(self.reword(before))), cut(spoken(self.reword(after)))
             first.append(Step(law, old, new, False, entry.holds, entry.rounding))
         return tuple(dict.fromkeys((*first, *super().of(chosen))))
+
+    def called(self, name: str) -> str:
+        """A written tensor in the user's words."""
+        return self.tensors.get(name, name)
 
     def reword(self, s: Scalar) -> Scalar:
         """An expression under canonical names with the user's names instead."""
@@ -159,7 +179,7 @@ class Wording(Derivations):
     def written(self, c: ClassId) -> str:
         """What the user wrote for a class, or how it is called."""
         made = self._written(c) or self.word(c)
-        return "?" if made is None else _cut(self.say(made))
+        return "?" if made is None else cut(self.say(made))
 
     def seeds(self) -> Iterator[tuple[str, str, str]]:
         """The equalities of the front end: law, left and right in mathematics (their classes are one by now)."""
@@ -169,7 +189,7 @@ class Wording(Derivations):
 
         def shown(name: str) -> str:
             if name in terms:
-                return _cut(spoken(self.reword(terms[name])))
+                return cut(spoken(self.reword(terms[name])))
             key, inner = views.get(name, ("", ""))
             if inner not in terms:
                 return "?"
@@ -184,20 +204,30 @@ class Wording(Derivations):
         for c in class_arguments(n):
             self.word(c)
         if n.constructor == "Casc":
-            return _cut(self._pass(n))
+            return cut(self._pass(n))
         if n.constructor == "Is":
-            return _cut(self._text(n.args[0]))
+            return cut(self._text(n.args[0]))
         made = self._made(n)
-        return _cut(self.say(made)) if made is not None else super().render(n)
+        return cut(self.say(made)) if made is not None else super().render(n)
 
     def _pass(self, n: ENode) -> str:
-        index, where, statistic, body, carried = n.args
-        bound = self.terms.saturation.encoding.indices[index]
+        monoid, index, where, body, carried = n.args
         domain = self._text(where)
-        inside = [self._text(body), *([] if domain == "True" else [f"where={domain}"]), f"at={self._text(statistic)}"]
-        moved = self.word(carried)
-        own = "?" if moved is None else self.say(replace_state(moved, lambda x: _itself(x, body)))
-        return f"pass[{bound.name}]({', '.join(inside)}, carry={own.replace('carried.itself', 'itself')})"
+        made, moved = self.word(body), self.word(carried)
+        if made is None or moved is None:
+            return "?"
+        parts = sorted({x.part for x in walk(made, moved) if isinstance(x, Statistic)})
+        mapping = {p: n for n, p in enumerate(parts)}
+        inside = [self.say(counted(made, mapping)), *([] if domain == "True" else [f"where={domain}"])]
+        inside += [f"{word_of('at', n)}={self._text(ClassId(p))}" for n, p in enumerate(parts)]
+        own = self.say(replace_state(counted(moved, mapping), lambda x: _itself(x, body)))
+        word = self.pass_word(monoid, index)
+        return f"{word}({', '.join(inside)}, carry={own.replace('carried.itself', 'itself')})"
+
+    def pass_word(self, monoid: str, index: str) -> str:
+        """The head of a pass: of sums, which are most, without the name of the fold."""
+        names = ", ".join(i.name for i in self.terms.saturation.encoding.folded(index))
+        return f"pass[{names}]" if monoid == "sum" else f"pass {monoid}[{names}]"
 
     def _text(self, c: ClassId) -> str:
         made = self.word(c)
@@ -274,5 +304,5 @@ def _itself(x: Scalar, body: ClassId) -> Scalar | None:
     return StateRef("carried", "itself") if own else None
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

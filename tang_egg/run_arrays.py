@@ -109,7 +109,20 @@ def take(i: Input, x: Any) -> Given:
         )
     if not (array.flags.c_contiguous and array.flags.aligned):
         array = np.array(array, order="C")  # kernels read elements one after another, each at a multiple of its size
+    if i.sorted:
+        check_sorted(i.name, array, "a call of a compiled program")
     return Given(array, origin, owned)
+
+
+def check_sorted(name: str, array: np.ndarray[Any, Any], where: str) -> None:
+    """Raises InputError unless the entries of a vector do not decrease: kernels look for keys by bisection."""
+    falls = array[1:] < array[:-1] if array.ndim == 1 else np.zeros(0, bool)
+    if falls.any():
+        raise InputError(
+            f"input '{name}' is declared sorted, but entry {int(np.argmax(falls)) + 1} is less than the one before it",
+            where=where,
+            mend="sort the array, or declare the input without sorted=True",
+        )
 
 
 def check_written(i: Input, given: Given) -> None:

@@ -12,14 +12,16 @@ from typing import Any
 
 from egglog import bindings
 
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, product
 from tang_egg.bounds import prove_inhabited
+from tang_egg.bundles import bundles
 from tang_egg.check_scalar import in_bounds
 from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot, analysis, decode, schema
 from tang_egg.errors import SaturationError
 from tang_egg.ir import Const, Position, Read, Reduce, Scalar, Tensor, Test, walk
 from tang_egg.ir import apply as apply_op
-from tang_egg.rules.table import PHASES, rules_text
+from tang_egg.rules.table import PHASES, rules_text, stands
+from tang_egg.saturate_gather import gather_facts
 from tang_egg.unify import Named
 
 
@@ -28,6 +30,8 @@ class Limits:
     """When saturation stops: seconds of wall time, rows in the tables, rounds of all phases.
 
     `values`: "finite" lets every law run; "ieee" only those that hold on infinities and NaN as well.
+    `algebraic`: laws that may cancel or overflow run too (once in each round, before the others), and passes are built
+    that may; what comes out must be measured (tang_egg.budget).
     """
 
     seconds: float = 20.0
@@ -36,6 +40,7 @@ class Limits:
     iterations: int = 60
     chunk: int = 64
     values: str = "finite"
+    algebraic: bool = False
 
 
 @dataclass(slots=True)
@@ -92,6 +97,21 @@ def _execute(engine: bindings.EGraph, text: str) -> list[Any]:
     return list(engine.run_program(*engine.parse_program(text)))
 
 
+def encode_window(
+    named: Mapping[Tensor, Named], inside: Sequence[Tensor], roots: Sequence[Tensor], limits: Limits | None = None
+) -> Encoding:
+    """The tensors `inside` (producers first) as terms, with what laws need to know; depends on its arguments alone."""
+    bundled = {i: bundle for bundle in bundles(named, inside) for i in bundle}
+    encoding = Encoding(named, frozenset(inside), bundled=bundled)
+    for t in inside:
+        for s in walk(named[t].body):  # operands first, so that deep expressions need no deep recursion
+            encoding.scalar(s)
+    for t in roots:
+        encoding.tensor(t)
+    _facts(encoding, [named[t].body for t in inside], limits or Limits())
+    return encoding
+
+
 def saturate_window(
     named: Mapping[Tensor, Named], inside: Sequence[Tensor], roots: Sequence[Tensor], limits: Limits | None = None
 ) -> Saturation:
@@ -101,14 +121,11 @@ def saturate_window(
     """
     limits = limits or Limits()
     start = time.perf_counter()
-    encoding = Encoding(named, frozenset(inside))
-    for t in inside:
-        for s in walk(named[t].body):  # operands first, so that deep expressions need no deep recursion
-            encoding.scalar(s)
+    encoding = encode_window(named, inside, roots, limits)
     tops = {t: encoding.tensor(t) for t in roots}
-    _facts(encoding, [named[t].body for t in inside], limits)
     written = "\n".join(encoding.lines)
-    seeds = "\n".join(f"(union {left} {right})" for _, left, right in encoding.seeds)
+    asserted = [seed for seed in encoding.seeds if stands(seed[0])]
+    seeds = "\n".join(f"(union {left} {right})" for _, left, right in asserted)
     try:
         with _engine(limits.values) as engine:
             _execute(engine, written)
@@ -130,7 +147,7 @@ def saturate_window(
     source: dict[ClassId, ENode] = {}
     for name in sorted(own, key=lambda n: int(n[2:])):
         source.setdefault(snapshot.roots[name], own[name])
-    snapshot.edges += [(law, own[left], own[right]) for law, left, right in encoding.seeds]
+    snapshot.edges += [(law, own[left], own[right]) for law, left, right in asserted]
     return Saturation(
         snapshot,
         encoding,
@@ -166,7 +183,7 @@ def _run(engine: bindings.EGraph, limits: Limits, start: float) -> tuple[dict[st
         return bool(output.report.updated)
 
     for _ in range(limits.rounds):
-        changed = False
+        changed = limits.algebraic and once("algebraic")
         for phase in PHASES:
             for _ in range(limits.iterations):
                 updated = [once(ruleset) for ruleset in phase]
@@ -195,6 +212,8 @@ def _always_in_bounds(s: Read) -> bool:
 
 def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None:
     """What laws need to know about indices: their names, sizes as reals, whether domains have points, chunk sizes."""
+    for unit in (0.0, 1.0):
+        encoding.scalar(Const(unit))  # conditions that something is not 0 or 1 need them in the e-graph
     folded: dict[Index, None] = {}
     values: set[float] = set()
     for s in walk(*bodies):
@@ -203,27 +222,35 @@ def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None
         elif isinstance(s, Const) and s.type == "real":
             values.add(float(s.value))
     for i in sorted(folded, key=lambda i: i.name):
-        encoding.lines.append(f'(indexed "{encoding.index(i)}")')
-        size = i.size.value
+        encoding.index(i)
+    for name in sorted({encoding.name(i) for i in folded}):
+        encoding.lines.append(f'(indexed "{name}")')
+        extent = product([i.size for i in encoding.folded(name)])
+        size = extent.value
         if size is None:
-            count = apply_op("cast:real", Position(affine(i.size)))
-            encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(count)})')
+            count = apply_op("cast:real", Position(extent))
+            encoding.lines.append(f'(extent "{name}" {encoding.scalar(count)})')
             continue
         if size == 1:
             continue  # its reciprocal is 1, a factor of everything: x would equal x · (1 / 1) without end
         if float(size) in values:
-            encoding.lines.append(f'(extent "{i.name}" {encoding.scalar(Const(float(size)))})')
+            encoding.lines.append(f'(extent "{name}" {encoding.scalar(Const(float(size)))})')
         if size and 1.0 / size in values:
-            encoding.lines.append(f'(inverse_extent "{i.name}" {encoding.scalar(Const(1.0 / size))})')
-    for j, where, term in dict.fromkeys(encoding.domains):
-        sure = not where.data and prove_inhabited(j, where.affine)
-        encoding.lines.append(f'({"inhabited" if sure else "doubtful"} "{j.name}" {term})')
+            encoding.lines.append(f'(inverse_extent "{name}" {encoding.scalar(Const(1.0 / size))})')
+    for together, where, term in dict.fromkeys(encoding.domains):
+        # some point of the last, whatever the others are, and the others have points
+        last, *others = together
+        sure = not where.data and prove_inhabited(last, where.affine) and all(prove_inhabited(i, ()) for i in others)
+        encoding.lines.append(f'({"inhabited" if sure else "doubtful"} "{encoding.name(last)}" {term})')
+    alone = [i for i in folded if i not in encoding.bundled]
     for s, term in list(encoding.terms.items()):
         if isinstance(s, Read) and s.source not in encoding.inside and _always_in_bounds(s):
             encoding.lines.append(f"(finite {term})")
         if isinstance(s, Test):
-            for j in sorted(s.condition.indices() & set(folded), key=lambda i: i.name):
+            for j in sorted(s.condition.indices() & set(alone), key=lambda i: i.name):
                 if prove_inhabited(j, (s.condition,)):
                     encoding.lines.append(f'(inhabited "{j.name}" {term})')
+    gather_facts(encoding, alone)
     for i in sorted(encoding.indices.values(), key=lambda i: i.name):
-        encoding.lines.append(f'(chunked "{i.name}" {limits.chunk})')
+        if i not in encoding.bundled:
+            encoding.lines.append(f'(chunked "{i.name}" {limits.chunk})')

@@ -95,7 +95,7 @@ class _GraphPrinter(Printer):
         parts: list[Scalar] = [*m.combine, *m.identity]
         for c in m.components:
             if c.follow is not None:
-                parts += [c.follow.statistic, c.follow.rebase, c.follow.empty]
+                parts += [*c.follow.statistics, c.follow.rebase, c.follow.empty]
         for inner in _monoids_of(*parts):
             self._define(inner)
         for c in m.components:
@@ -122,7 +122,10 @@ class _GraphPrinter(Printer):
         fields.append(f"combine={self.expression(m.combine[k]).text}")
         if c.follow is not None:
             f = c.follow
-            shown = [f"{n}={self.expression(getattr(f, n)).text}" for n in ("statistic", "rebase", "empty")]
+            statistics = [self.expression(s).text for s in f.statistics]
+            listed = ", ".join(statistics)
+            shown = [f"statistic={listed if len(statistics) == 1 else f'({listed})'}"]
+            shown += [f"{n}={self.expression(getattr(f, n)).text}" for n in ("rebase", "empty")]
             fields.append(f"follow=follow({', '.join([*shown, f'base={self.monoid(f.base, c.type)}'])})")
         self.lines += [*self.take_lets(), f"{word}{member(c.name)}{axes} = component({', '.join(fields)})"]
 
@@ -169,7 +172,7 @@ def _dims(inputs: Iterable[Input], tensors: Iterable[Tensor]) -> list[Dim]:
                 forms += [i.size for i in c.axes]
                 if c.follow is not None:
                     folds.append(c.follow.base)
-                    roots += [c.follow.statistic, c.follow.rebase, c.follow.empty]
+                    roots += [*c.follow.statistics, c.follow.rebase, c.follow.empty]
     return list(dict.fromkeys(d for f in forms for d in sorted(dims_of((f,)), key=lambda d: d.name)))
 
 

@@ -276,8 +276,11 @@ class _GraphReader(ScalarReader):
         base = parts["base"]
         if not isinstance(base, ast.Name):
             self.fail(base, "the base of a follower is the word of a monoid", "write base=sum")
-        statistic, rebase, empty = (self.settled(parts[n], None, sized) for n in ("statistic", "rebase", "empty"))
-        return Follow(statistic, rebase, empty, self.fold_monoid(base, type))
+        listed = parts["statistic"]
+        written = listed.elts if isinstance(listed, ast.Tuple) else [listed]
+        statistics = tuple(self.settled(s, None, sized) for s in written)
+        rebase, empty = (self.settled(parts[n], None, sized) for n in ("rebase", "empty"))
+        return Follow(statistics, rebase, empty, self.fold_monoid(base, type))
 
     def _tensor(
         self, at: ast.stmt, owner: ast.expr, axes: list[ast.expr], note: ast.expr | None, value: ast.expr

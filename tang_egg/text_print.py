@@ -191,7 +191,8 @@ class Printer:
         if isinstance(s, StateRef):
             return self._state(s)
         if isinstance(s, Statistic):
-            return _Text(f"statistic({words.quoted(s.which)}" + ("" if s.type == "real" else f", {s.type}") + ")")
+            rest = [*([] if s.type == "real" else [s.type]), *([str(s.part)] if s.part else [])]
+            return _Text(f"statistic({', '.join([words.quoted(s.which), *rest])})")
         if isinstance(s, (Reduce, Scan)):
             return self._fold(s)
         raise TypeError(f"not a scalar: {s!r}")

@@ -205,7 +205,7 @@ class ScalarReader(FormReader):
 
     def _form_call(self, at: ast.Call, name: str) -> Scalar:
         counts = {"position": (1,), "value": (1,), "select": (3,), "cast": (2,), "bits": (2,), "state": (3,)}
-        if len(at.args) not in counts.get(name, (1, 2) if name == "statistic" else (1,)) or at.keywords:
+        if len(at.args) not in counts.get(name, (1, 2, 3) if name == "statistic" else (1,)) or at.keywords:
             self.fail(at, f"'{name}' has the wrong number of operands", "count them again")
         first = at.args[0]
         if name == "value":
@@ -221,8 +221,11 @@ class ScalarReader(FormReader):
             target = self.type_word(at.args[1], words.TYPES if name == "cast" else ops.STORAGE)
             return apply_op(f"{name}:{target}", self.scalar(first))
         if name == "statistic":
-            type = self.type_word(at.args[1], words.TYPES) if len(at.args) > 1 else "real"
-            return Statistic(self._string(first), type)
+            rest = at.args[1:]
+            part = literal(rest[-1]) if rest else None
+            rest = rest if part is None else rest[:-1]
+            type = self.type_word(rest[0], words.TYPES) if rest else "real"
+            return Statistic(self._string(first), type, 0 if part is None else int(part))
         if name == "state":
             return StateRef(self._string(first), self._string(at.args[1]), self.type_word(at.args[2], words.TYPES))
         value = literal(first)

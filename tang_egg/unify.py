@@ -2,14 +2,16 @@
 
 Axes linked by plain reads are joined by union-find: if `P[i, j]` reads `S` at (i, j), the axes of S are i and j. Two
 indices that live in one scope are never joined (in A[i, k]·A[k, j] the second read does not join k with i); such a read
-of a tensor stays a view, and a read of an input just names its coordinates. The names themselves are chosen in order of
-first use, so neither the user's spelling nor the order of axes reaches the laws.
+of a tensor stays a view, and a read of an input just names its coordinates. A fold inside an expression that mentions
+no index around it has a scope of its own: in Σ_j exp(x[i, j] − max_k x[i, k]) both run over j. The names themselves are
+chosen in order of first use, so neither the user's spelling nor the order of axes reaches the laws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from tang_egg.affine import Affine, AffineLike, Atom, Index
 from tang_egg.ir import (
@@ -22,6 +24,7 @@ from tang_egg.ir import (
     Scan,
     Tensor,
     Test,
+    free,
     map_children,
     walk,
 )
@@ -39,17 +42,18 @@ class Named:
 
 
 class _Classes:
-    """Union-find over places; a class knows which index it stands for in each scope."""
+    """Union-find over places; a class knows which indices it stands for in each scope."""
 
     def __init__(self) -> None:
         self.parent: dict[Place, Place] = {}
-        self.scopes: dict[Place, dict[Tensor | Input, Index | int]] = {}
+        self.scopes: dict[Place, dict[Tensor | Input, frozenset[Index | int]]] = {}
         self.size: dict[Place, Affine] = {}
+        self.together: dict[Tensor, frozenset[frozenset[Index]]] = {}
 
     def add(self, place: Place, size: Affine) -> Place:
         if place not in self.parent:
             self.parent[place] = place
-            self.scopes[place] = {place[0]: place[1]}
+            self.scopes[place] = {place[0]: frozenset((place[1],))}
             self.size[place] = size
         return self.find(place)
 
@@ -64,10 +68,20 @@ class _Classes:
         if a == b or self.size[a] is not self.size[b]:
             return
         small, large = (a, b) if len(self.scopes[a]) <= len(self.scopes[b]) else (b, a)
-        if any(self.scopes[large].get(scope, index) != index for scope, index in self.scopes[small].items()):
+        if any(self._live(scope, self.scopes[large].get(scope, own), own) for scope, own in self.scopes[small].items()):
             return
         self.parent[small] = large
-        self.scopes[large].update(self.scopes.pop(small))
+        for scope, own in self.scopes.pop(small).items():
+            self.scopes[large][scope] = own | self.scopes[large].get(scope, own)
+
+    def _live(self, scope: Tensor | Input, a: frozenset[Index | int], b: frozenset[Index | int]) -> bool:
+        """Whether two indices, one of `a` and one of `b`, live at one place of a scope."""
+        pairs = [(x, y) for x in a for y in b if x != y]
+        if not pairs or isinstance(scope, Input):
+            return bool(pairs)
+        if scope not in self.together:
+            self.together[scope] = _together(scope)
+        return any(frozenset(pair) in self.together[scope] for pair in pairs)
 
 
 def unify(tensors: Sequence[Tensor]) -> dict[Tensor, Named]:
@@ -112,6 +126,20 @@ def _indices_of(t: Tensor) -> tuple[Index, ...]:
         elif isinstance(s, Scan):
             found[s.index] = None
     return tuple(found)
+
+
+def _together(t: Tensor) -> frozenset[frozenset[Index]]:
+    """The pairs of a tensor's indices that are both in use somewhere: neither could have the other's name."""
+    found = {frozenset(pair) for pair in combinations(t.axes, 2)}
+    everywhere = _indices_of(t)
+    for s in walk(t.body):
+        if isinstance(s, Reduce):
+            used = {*s.indices, *(i for x in (*s.body, *s.where.data) for i in free(x))}
+            used.update(i for c in s.where.affine for i in c.indices())
+            found |= {frozenset((i, j)) for i in s.indices for j in used if i is not j}
+        elif isinstance(s, Scan):
+            found |= {frozenset((s.index, j)) for j in everywhere if j is not s.index}
+    return frozenset(found)
 
 
 def rename(s: Scalar, mapping: dict[Index, Index]) -> Scalar:

@@ -114,7 +114,7 @@ def follower(name: str, base: Monoid = SUM) -> Component:
         name,
         "real",
         (),
-        Follow(m, apply("mul", StateRef("self", name), shift), apply("eq", m, const(float("-inf"))), base),
+        Follow((m,), apply("mul", StateRef("self", name), shift), apply("eq", m, const(float("-inf"))), base),
     )
 
 

@@ -22,9 +22,12 @@ from tests.compiled import random_inputs
 from tests.docs_blocks import Differs, Runner, agree, blocks, steady
 from tests.tree import ROOT
 
-PAGES = ("tutorial", "derivations", "add-a-law", "add-a-dialect", "add-a-schedule-shape", "selection")
+PAGES = (
+    "tutorial", "derivations", "add-a-law", "discover", "add-a-dialect", "add-a-schedule-shape", "selection",
+    "numerics", "sharding",
+)  # fmt: skip
 NEEDS_CC = pytest.mark.skipif(shutil.which("cc") is None, reason="the page calls cc")
-MARKS = {"tutorial": [pytest.mark.slow, NEEDS_CC], "add-a-dialect": [NEEDS_CC]}
+MARKS = {"tutorial": [pytest.mark.slow, NEEDS_CC]} | {p: [NEEDS_CC] for p in ("numerics", "sharding", "add-a-dialect")}
 
 
 def path(page: str) -> Path:

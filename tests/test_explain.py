@@ -138,7 +138,7 @@ def test_a_stored_tensor_that_could_be_inlined_names_the_price(block: Asked) -> 
 def test_a_kernel_has_its_reader_and_its_companions(block: Asked) -> None:
     answer = block.why("k")
     assert answer.kernels == ("v",)
-    assert "the same kernel writes v" in answer.details
+    assert any(d.startswith("the same kernel writes") and "v" in d for d in answer.details)
     assert "it is read by kernel scores" in answer.details
 
 
@@ -189,9 +189,10 @@ def test_a_law_for_finite_values_does_not_run_on_ieee_values() -> None:
 
 def test_two_tensors_in_one_kernel(attention: Asked, block: Asked) -> None:
     assert attention.why_not("row_max + row_sum").kernels == ("O",)
-    (other,) = block.why_not("q+v").alternatives
+    assert block.why_not("q+v").kernels == ("v",)
+    (other,) = block.why_not("v+scores").alternatives
     assert other.difference > 0.0
-    assert any({"q", "v"} <= set(k.split(", ")) for k in other.kernels)
+    assert any({"v", "scores"} <= set(k.split(", ")) for k in other.kernels)
 
 
 def test_two_tensors_that_no_kernel_can_hold_say_what_keeps_them_apart(block: Asked) -> None:

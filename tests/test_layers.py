@@ -17,7 +17,7 @@ from tests.tree import ROOT, modules, parse
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("errors", ("errors", "files", "progress")),
     ("ir", ("node", "affine", "ops", "ir", "monoid", "rewrite", "unify", "program")),
-    ("interpret", ("bounds", "check", "interpret")),
+    ("interpret", ("bounds", "check", "precision", "interpret")),
     (
         "front",
         (
@@ -33,19 +33,20 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "array",
             "tracing",
             "model",
+            "ranges",
             "importers",
         ),
     ),
     ("schedule", ("schedule",)),
-    ("egraph", ("egraph",)),
+    ("egraph", ("bundles", "egraph")),
     ("rules", ("rules",)),
     ("saturate", ("normal", "windows", "saturate")),
     ("cost", ("cost",)),
     ("extract", ("extract",)),
     ("codegen", ("codegen",)),
-    ("run", ("run", "content", "measure", "verify")),
+    ("run", ("run", "content", "measure", "verify", "budget")),
     ("pipeline", ("pipeline", "torch", "report", "trace", "artefact", "export")),
-    ("cli", ("cli", "doctor", "gallery", "__init__", "__main__")),
+    ("cli", ("cli", "discover", "doctor", "gallery", "__init__", "__main__")),
 )
 """A module imports from its own layer and those above it in this table only.
 

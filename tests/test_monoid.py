@@ -45,7 +45,7 @@ def attention_state() -> Monoid:
         shift = apply("add", Statistic("from"), apply("neg", Statistic("to")))
         rebased = apply("mul", StateRef("self", name), apply("exp", shift))
         empty = apply("eq", StateRef("self", "m"), const(float("-inf")))
-        return Component(name, "real", (), Follow(StateRef("self", "m"), rebased, empty, SUM))
+        return Component(name, "real", (), Follow((StateRef("self", "m"),), rebased, empty, SUM))
 
     return cascade("attention_state", ((Component("m"), MAX),), (follower("l"), follower("o")))
 

@@ -220,8 +220,8 @@ def flash(width: Index) -> Monoid:
     m = StateRef("self", "m")
     factor = apply("exp", apply("add", Statistic("from"), apply("neg", Statistic("to"))))
     empty = apply("eq", m, const(-math.inf))
-    follow = Follow(m, apply("mul", StateRef("self", "l"), factor), empty, monoids.SUM)
-    vector = Follow(m, apply("mul", StateRef("self", "o", "real", (affine(width),)), factor), empty, monoids.SUM)
+    follow = Follow((m,), apply("mul", StateRef("self", "l"), factor), empty, monoids.SUM)
+    vector = Follow((m,), apply("mul", StateRef("self", "o", "real", (affine(width),)), factor), empty, monoids.SUM)
     followers = (Component("l", "real", (), follow), Component("o", "real", (width,), vector))
     return cascade("flash", ((Component("m"), monoids.MAX),), followers)
 

@@ -133,7 +133,7 @@ for n, step in enumerate(kernel.derivation, 1):
 
 # %%
 row = 1
-course = evaluate_pass(kernel.derivation[0].after)
+course = evaluate_pass(next(s.after for s in kernel.derivation if s.before == "sum[j](weight[i, j])"))
 carried = np.array([itself[row] for _, itself in course])
 finished = np.cumsum(np.exp(x[row] - x[row].max()))
 figure, (above, below) = plt.subplots(2, 1, figsize=(7, 4.5), sharex=True, dpi=72)

@@ -8,7 +8,7 @@ Hole and Delta are numbers or arrays, and Keep(g) is the sum of g over one index
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,12 @@ from tang_egg.egraph import ClassId, ENode
 from tang_egg.extract.terms import as_domain, class_arguments, operation
 from tang_egg.interpret import combine_states, evaluate
 from tang_egg.ir import Apply, Const, Graph, Input, Position, Read, Reduce, Scalar, Scan, Source, free, sources
-from tang_egg.monoid import SUM
+from tang_egg.monoid import SUM, Monoid
 from tang_egg.ops import numpy_type
 from tang_egg.saturate import Limits, Saturation, saturate_window
 from tang_egg.unify import unify
 from tang_egg.windows import canonical, cut
+from tests.laws import consistency_gather
 
 Array = npt.NDArray[Any]
 
@@ -43,11 +44,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Setting:
-    """What Hole, Delta and Keep stand for."""
+    """What Hole, Delta and Keep stand for. Without `hole`, a Hole is the statistic itself."""
 
     hole: Value | None = None
     delta: Value | None = None
     kept: Index | None = None
+    base: Monoid = SUM
 
 
 def number(x: float) -> Value:
@@ -103,7 +105,7 @@ class Evaluated:
     def of(self, c: ClassId, setting: Setting = Setting()) -> Value:
         """The value of a class."""
         if not self.mentions_hole(c):
-            setting = Setting(None, setting.delta, setting.kept)
+            setting = Setting(None, setting.delta, setting.kept, setting.base)
         key = (c, setting)
         if key not in self.values:
             self.values[key] = self.node(self.representative[c], setting)
@@ -113,7 +115,7 @@ class Evaluated:
         """Whether the representative of a class depends on what Hole stands for."""
         if c not in self.holes:
             n = self.representative[c]
-            below = (n.args[1], n.args[2]) if n.constructor == "Casc" else class_arguments(n)
+            below = (n.args[2],) if n.constructor == "Casc" else class_arguments(n)
             self.holes[c] = n.constructor == "Hole" or any(self.mentions_hole(a) for a in below)
         return self.holes[c]
 
@@ -121,20 +123,24 @@ class Evaluated:
         """The value of a node, from those of the classes below it."""
         a = n.args
         if n.constructor == "Hole":
-            assert setting.hole is not None
-            return setting.hole
+            return self.of(a[0], setting) if setting.hole is None else _own(setting.hole, a[0])
         if n.constructor == "Delta":
             assert setting.delta is not None
-            return setting.delta
+            return _own(setting.delta, a[0])
         if n.constructor == "Keep":
             assert setting.kept is not None
-            return self.kept_sum(self.of(a[0], setting), setting.kept)
+            return self.kept_fold(self.of(a[0], setting), setting.kept, setting.base)
+        if n.constructor == "Total":
+            return self.kept_fold(self.of(a[0], setting), self.indices[a[1]], SUM)
         if n.constructor == "Casc":
-            index, where, statistic, body, _ = a
-            inner = Setting(self.of(statistic, setting), setting.delta, setting.kept)
-            return self.fold(SUM, self.indices[index], self.of(where, setting), self.of(body, inner))
+            monoid, index, where, body, _ = a
+            inner = Setting(None, setting.delta, setting.kept, setting.base)
+            known = self.saturation.encoding.monoids[monoid]
+            return self.fold(known, self.indices[index], self.of(where, setting), self.of(body, inner))
         if n.constructor == "Let":
             return self.view(n.args[0], self.of(a[1], setting))
+        if n.constructor == "At":
+            return self.at(self.indices[a[0]], self.of(a[1], setting), self.of(a[2], setting))
         inputs: dict[str, Value] = {}
 
         def read(c: ClassId) -> Scalar:
@@ -168,14 +174,21 @@ class Evaluated:
         term = Reduce(monoid, (j,), as_domain(as_read("w", where)), (as_read("b", body),))
         return self.scalar(term, {"w": where, "b": body})
 
-    def kept_sum(self, v: Value, j: Index) -> Value:
-        return self.fold(SUM, j, Value((j,), self.kept_points[j]), v)
+    def kept_fold(self, v: Value, j: Index, base: Monoid) -> Value:
+        return self.fold(base, j, Value((j,), self.kept_points[j]), v)
 
     def view(self, key: str, v: Value) -> Value:
         forms = dict(self.saturation.encoding.views[key])
         source = as_read("seen", v).source
         inputs: dict[str, Value] = {"seen": v}
         return self.scalar(Read(source, tuple(forms.get(i, affine(i)) for i in v.axes)), inputs)
+
+    def at(self, j: Index, value: Value, v: Value) -> Value:
+        """A value with another, of integers, in the place of an index."""
+        inputs, place = {"seen": v, "place": value}, as_read("place", value)
+        return self.scalar(
+            Read(as_read("seen", v).source, tuple(place if i is j else affine(i) for i in v.axes)), inputs
+        )
 
     @property
     def some(self) -> Index | None:
@@ -246,6 +259,9 @@ def inconsistencies(e: Evaluated, setting: Setting) -> Iterator[str]:
     """The nodes that differ from their class, in words."""
     for c, nodes in e.saturation.snapshot.classes.items():
         allowed = e.saturation.snapshot.free.get(c)
+        # a total is taken apart into folds over its own index
+        totals = [n.args[1] for n in _below(e, c) if n.constructor == "Total"]
+        setting = replace(setting, kept=e.indices[totals[0]]) if totals else setting
         for n in nodes:
             value, expected = e.node(n, setting), e.of(c, setting)
             if not same(value, expected):
@@ -265,7 +281,10 @@ def varies(v: Value, i: Index) -> bool:
     return not np.allclose(v.array, first, rtol=1e-8, atol=1e-10, equal_nan=True)
 
 
-DEMANDS = frozenset("want seek moving keeps indexed chunked replaces doubtful clean finished".split())
+DEMANDS = (
+    frozenset("plain sums want seek moving keeps indexed chunked replaces doubtful clean finished".split())
+    | consistency_gather.DEMANDS
+)
 """Relations that claim nothing about values: demands and bookkeeping."""
 
 
@@ -279,6 +298,11 @@ def falsehoods(e: Evaluated, shift: float, at: float) -> Iterator[tuple[str, str
         for fact in facts:
             if not check(e, fact, h, moved, delta):
                 yield name, f"{name}{fact}"
+
+
+def _own(of: Value, statistic: ClassId) -> Value:
+    """What a class of its own stands for: each statistic has another value and another shift."""
+    return Value(of.axes, of.array * (1.0 + 0.3 * (statistic.number % 4)))
 
 
 def _product(e: Evaluated, *factors: Value) -> Value:
@@ -306,9 +330,8 @@ def _split(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bo
 
 
 def _abstracts(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
-    whole, j, m, f = fact
-    statistic = e.of(m)
-    return e.indices[j] not in statistic.axes and same(e.of(whole), e.of(f, Setting(statistic, delta, e.some)))
+    whole, _, f = fact
+    return same(e.of(whole), e.of(f, Setting(None, delta, e.some)))
 
 
 def _scales(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
@@ -323,10 +346,17 @@ def _moves(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bo
     return same(after, _sum(e, e.of(f, Setting(h, delta, e.some)), e.of(c, Setting(h, delta, e.some))))
 
 
+def _mixes(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
+    f, a, r = fact
+    after, before = e.of(f, Setting(moved, delta, e.some)), Setting(h, delta, e.some)
+    return same(after, _sum(e, _product(e, e.of(a, before), e.of(f, before)), e.of(r, before)))
+
+
 def _carried(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
-    j, f, t = fact
-    index = e.indices[j]
-    return same(e.kept_sum(e.of(f, Setting(moved, delta, e.some)), index), e.of(t, Setting(h, delta, index)))
+    monoid, j, f, t = fact
+    index, base = e.indices[j], e.saturation.encoding.monoids[monoid]
+    after = e.of(f, Setting(moved, delta, e.some, base))
+    return same(e.kept_fold(after, index, base), e.of(t, Setting(h, delta, index, base)))
 
 
 def _statistic(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
@@ -353,8 +383,8 @@ def _inverse_extent(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Val
 
 def _member(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
     j, w, c = fact
-    where = {"Red": 2, "Casc": 1}
-    index = {"Red": 1, "Casc": 0}
+    where = {"Red": 2, "Casc": 2}
+    index = {"Red": 1, "Casc": 1}
     nodes = [n for n in e.saturation.snapshot.classes[c] if n.constructor in where]
     return any(n.args[index[n.constructor]] == j and n.args[where[n.constructor]] == w for n in nodes)
 
@@ -371,16 +401,32 @@ def _finite(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> b
     return value.dtype.kind != "f" or bool(np.isfinite(value).all())
 
 
+def _positive(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
+    value = e.of(fact[0], Setting(h, delta, e.some)).array
+    return bool(np.isfinite(value).all() and (value > 0.0).all())
+
+
+def _gathering(relation: str) -> Any:
+    return lambda e, fact, h, moved, delta: consistency_gather.check(e, relation, fact, Setting(h, delta, e.some))
+
+
 CHECKS = {
-    "split": _split, "abstracts": _abstracts, "scales": _scales, "moves": _moves, "carried": _carried,
+    "split": _split, "abstracts": _abstracts, "scales": _scales, "moves": _moves, "mixes": _mixes, "carried": _carried,
     "statistic": _statistic, "neutral": _neutral, "extent": _extent, "inverse_extent": _inverse_extent,
     "member": _member, "inhabited": _inhabited, "finite": _finite,
+    "positive": _positive,
+    **{r: _gathering(r) for r in consistency_gather.RELATIONS},
 }  # fmt: skip
 """For each relation that claims something, its proposition as a test."""
 
 
 def kept_below(e: Evaluated, c: ClassId) -> bool:
     """Whether a class contains carried sums, which stand for values of the pass around them."""
+    return any(n.constructor in ("Keep", "Total") for n in _below(e, c))
+
+
+def _below(e: Evaluated, c: ClassId) -> Iterator[ENode]:
+    """The nodes of a class and of those below it, not those of passes inside."""
     seen: set[ClassId] = set()
     stack = [c]
     while stack:
@@ -389,8 +435,6 @@ def kept_below(e: Evaluated, c: ClassId) -> bool:
             continue
         seen.add(x)
         for n in e.saturation.snapshot.classes[x]:
-            if n.constructor == "Keep":
-                return True
-            if n.constructor != "Casc":
+            yield n
+            if n.constructor not in ("Casc", "Hole", "Delta"):
                 stack.extend(class_arguments(n))
-    return False

@@ -12,6 +12,7 @@ from tang_egg.assemble import graph
 from tang_egg.expression import Expression
 from tang_egg.ir import Graph
 from tang_egg.notation import Array
+from tests.laws import programs_gather
 
 
 def _heads(n: int, *names: str) -> tuple[Array, ...]:
@@ -198,6 +199,72 @@ def empty() -> Graph:
     return graph("empty", te.tensor("E", i, te.sum(j, x[i, j], where=e.constant(False))))
 
 
+def positive() -> Graph:
+    """What is above 0, of every kind; quotients, logarithms and extrema of it; what is shared drops out."""
+    i, j = te.index("i", 3), te.index("j", 7)
+    x, y, live = te.input("X", (3, 7)), te.input("Y", (3, 7)), te.input("live", (3, 7), "bool")
+    a, b, one = e.exp(x[i, j]), e.exp(y[i, j]), e.constant(1.0)
+    total = te.tensor("total", i, te.sum(j, a + b + one))
+    kinds = (
+        te.max(j, a), te.min(j, b), te.prod(j, a), te.sum(j, e.maximum(a, b)), te.sum(j, e.minimum(a, b)),
+        te.sum(j, e.select(live[i, j], a, b)), te.sum(j, e.sqrt(a * b)),
+    )  # fmt: skip
+    shares = (
+        te.max(j, e.recip(total[i]) * x[i, j]),
+        te.min(j, e.recip(total[i]) * x[i, j]),
+        e.recip(total[i]) * kinds[0] / (e.recip(total[i]) * kinds[1]),
+        total[i] / total[i],
+    )
+    logs = (
+        (x[i, j] + y[i, j]) - (y[i, j] + 1.5),
+        e.log(e.exp(x[i, j])),
+        e.log(a / total[i]),
+        e.log(e.recip(total[i])) * a * b,
+    )
+    folds = [te.tensor(f"k{n}", i, v / te.sum(j, b) + total[i] / v) for n, v in enumerate((*kinds, *shares))]
+    return graph("positive", *folds, *(te.tensor(f"l{n}", (i, j), v) for n, v in enumerate(logs)))
+
+
+def norm_with_bias() -> Graph:
+    """A factor that is finished late, in one term of a sum."""
+    i, j, c = te.index("i", 3), te.index("j", 7), te.index("c", 2)
+    x, g, b, w = te.input("X", (3, 7)), te.input("g", (7,)), te.input("b", (7,)), te.input("W", (7, 2))
+    m = te.tensor("m", i, te.sum(j, x[i, j]) / 7)
+    v = te.tensor("v", i, te.sum(j, (x[i, j] - m[i]) * (x[i, j] - m[i])) / 7)
+    y = (x[i, j] - m[i]) * e.rsqrt(v[i] + 1.0) * g[j] + b[j]
+    return graph("norm_with_bias", te.tensor("Y", (i, c), te.sum(j, y * w[j, c])))
+
+
+def moments() -> Graph:
+    """Products of several centred values: of one mean and of two, of second and third degree."""
+    i, j = te.indices("i j")
+    x, y = te.input("X", (3, 7)), te.input("Y", (3, 7))
+    a, b = (te.tensor(n, i, te.sum(j, t[i, j]) / 7) for n, t in (("a", x), ("b", y)))
+    u, v = x[i, j] - a[i], y[i, j] - b[i]
+    bodies = {"skew": u * u * u, "covariance": u * v, "third": u * v * (u + v), "shifted": (2.0 * u + v) * u}
+    return graph("moments", *(te.tensor(n, i, te.sum(j, body)) for n, body in bodies.items()))
+
+
+def entropies() -> Graph:
+    """Exponentials times what moves with them, and what selects between such terms."""
+    i, j = te.indices("i j")
+    x, y, live = te.input("X", (3, 7)), te.input("Y", (3, 7)), te.input("live", (3, 7), "bool")
+    m = te.tensor("m", i, te.max(j, x[i, j]))
+    low = te.tensor("low", i, te.min(j, y[i, j]))
+    d, up = x[i, j] - m[i], low[i] - y[i, j]
+    p, q = e.exp(d), e.exp(up)
+    bodies = {
+        "left": p * d, "right": d * p, "negated": -(p * d), "weighted": y[i, j] * (p * d), "scaled": (p * d) * q,
+        "twice": p * d * d, "before": d * (p * d), "scaled_left": q * (d * p), "chosen": e.select(live[i, j], d, up),
+        "chosen_left": e.select(live[i, j], d, y[i, j]), "chosen_right": e.select(live[i, j], y[i, j], d),
+        "weight": e.select(live[i, j], p, 0.0), "both": p * q + p * q * x[i, j], "lower": e.minimum(d, d * 1.0 - 1.0),
+    }  # fmt: skip
+    sums = [te.tensor(n, i, te.sum(j, body)) for n, body in bodies.items()]
+    largest = [te.tensor(f"{k.__name__}_{n}", i, k(j, body)) for k in (te.max, te.min)
+               for n, body in (("scaled", p * y[i, j]), ("moved", x[i, j] * y[i, j] + d))]  # fmt: skip
+    return graph("entropies", *sums, *largest)
+
+
 class _Moving:
     """A random body of a sum over j that mentions a statistic of j."""
 
@@ -238,12 +305,23 @@ def moving(seed: int) -> Graph:
     return _Moving(seed).graph()
 
 
+def chains() -> Graph:
+    """Products of three matrices, the inner one on either side."""
+    t, s, k, c = te.index("t", 5), te.index("s", 4), te.index("k", 3), te.index("c", 2)
+    a, b, x, y = te.input("A", (5, 3)), te.input("B", (4, 3)), te.input("X", (4, 2)), te.input("Y", (4,))
+    inner = te.tensor("inner", (t, s), te.sum(k, a[t, k] * b[s, k]))
+    left = te.tensor("left", (t, c), te.sum(s, inner[t, s] * x[s, c]))
+    return graph("chains", left, te.tensor("right", (t,), te.sum(s, y[s] * inner[t, s], where=s <= 2)))
+
+
 def all_programs() -> dict[str, Callable[[], Graph]]:
     """By name."""
     made = (
         softmax, softmax_masked, attention, attention_padded, attention_masked, attention_bias, attention_causal,
         attention_window, attention_soft_cap, attention_alibi, attention_grouped, attention_additive_mask, logsumexp,
         variance, layernorm_matmul, rmsnorm_matmul, swiglu, square, gram, gated_recurrence, embedding_sum, argmax,
-        cross_entropy, transformer_block, shifted, simple, empty,
+        cross_entropy, transformer_block, shifted, simple, empty, positive, moments, entropies,
+        chains,
     )  # fmt: skip
+    made += (programs_gather.one_hot, programs_gather.experts, programs_gather.segments, programs_gather.ragged)
     return {f.__name__: f for f in made}
