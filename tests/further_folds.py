@@ -172,21 +172,15 @@ FOLDS: dict[str, Row] = {
     "zscore_projection": Row(
         zscore_projection, _one("X", "W"), {"n": 2048, "m": 1024, "k": 256}, {"n": 5, "m": 13, "k": 3}
     ),
-    "highway": Row(
-        highway, Form(kernels=1, passes={"gate": 1}, scans=1), {"t": 4096, "c": 1024}, {"t": 11, "c": 3}
-    ),
-    "reglu": Row(
-        reglu, _one("X", "A", "B"), {"n": 2048, "k": 512, "m": 2048}, {"n": 5, "k": 7, "m": 3}
-    ),
+    "highway": Row(highway, Form(kernels=1, passes={"gate": 1}, scans=1), {"t": 4096, "c": 1024}, {"t": 11, "c": 3}),
+    "reglu": Row(reglu, _one("X", "A", "B"), {"n": 2048, "k": 512, "m": 2048}, {"n": 5, "k": 7, "m": 3}),
     "shared_expert": Row(
         shared_expert,
         Form(kernels=4, stored=None, gathered=("w_up", "w_down")),
         {"n": 512, "d": 512, "x": 8, "h": 1024},
         {"n": 5, "d": 3, "x": 4, "h": 7},
     ),
-    "nearest_centre": Row(
-        nearest_centre, _one("X", "C"), {"n": 2**17, "k": 256, "d": 32}, {"n": 7, "k": 5, "d": 3}
-    ),
+    "nearest_centre": Row(nearest_centre, _one("X", "C"), {"n": 2**17, "k": 256, "d": 32}, {"n": 7, "k": 5, "d": 3}),
     "three_neighbours": Row(
         three_neighbours,
         Form(passes={"P": 1}, stored=None, absent=("m",)),
