@@ -124,17 +124,23 @@ def _candidate(
     return Candidate(writes, joined, variants, reads, estimate)
 
 
+FEW = 24
+"""Up to so many classes that may be stored, a kernel of several may take any term of each; beyond, the best alone: the
+integer program takes minutes otherwise."""
+
+
 def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candidate]:
     """Kernels that write several classes: best terms of classes whose outermost folds run over the same points."""
     best = _best(single)
     behind = _behind(best)
     groups: dict[object, dict[ClassId, Candidate]] = {}
     # of a class whose best term has not the shape, the cheapest one that has; those in one pass stand before others
-    ranked = [*best.values(), *sorted(single, key=lambda k: k.estimate.seconds)]
-    for k in sorted(ranked, key=lambda k: not _one_pass(k)):
+    few = len(best) <= FEW
+    ranked = [*best.values(), *(sorted(single, key=lambda k: k.estimate.seconds) if few else ())]
+    for k in sorted(ranked, key=lambda k: few and not _one_pass(k)):
         for s in _outer_folds(k):
             groups.setdefault((s.indices, s.where), {}).setdefault(k.writes[0], k)
-    for k in ranked:
+    for k in ranked if few else ():
         for s in _outer_folds(k):
             groups.setdefault((s.indices, s.where, "as it is"), {}).setdefault(k.writes[0], k)
             groups.setdefault((s.monoid, s.body), {}).setdefault(k.writes[0], k)
