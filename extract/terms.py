@@ -367,8 +367,11 @@ class Terms:
         return itertools.product(*choices)
 
     def _bodies(self, f: ClassId, stored: frozenset[Input]) -> list[Variant]:
-        """The terms of a follower's body, those that read just what its statistic reads first."""
-        bodies = [v for v in self.found.get(f, []) if v.node is not None]
+        """The terms of a follower's body, those that read just what its statistic reads first.
+
+        None that holds a pass: its own statistic would be taken for one of the pass around it.
+        """
+        bodies = [v for v in self.found.get(f, []) if v.node is not None and not _holds_pass(v.term)]
         return sorted(bodies, key=lambda v: len(self._placeholders_in(v.term) ^ stored))
 
     def _placeholders_in(self, term: Scalar) -> frozenset[Input]:
@@ -474,10 +477,16 @@ def as_domain(s: Scalar) -> Domain:
     return Domain(tuple(sorted((t.condition for t in forms), key=repr)), tuple(sorted(data, key=repr)))
 
 
+def _holds_pass(s: Scalar) -> bool:
+    return any(isinstance(x, Reduce) and x.monoid.followers for x in walk(s))
+
+
 def _fold(monoid: Monoid, indices: tuple[Index, ...], where: Scalar, body: Scalar) -> Reduce:
     """A fold; directly around another of the same monoid, both are one fold over all their indices."""
     here = as_domain(where)
-    if isinstance(body, Reduce) and body.monoid is monoid and not set(indices) & set(body.indices):
+    # a domain that names an index of the inner fold means the one around both, which would be captured
+    outer = {*indices, *(i for c in here.affine for i in c.indices()), *(i for d in here.data for i in free(d))}
+    if isinstance(body, Reduce) and body.monoid is monoid and not outer & set(body.indices):
         affine = tuple(sorted({*here.affine, *body.where.affine}, key=repr))
         whole = Domain(affine, tuple(dict.fromkeys((*here.data, *body.where.data))))
         return Reduce(monoid, (*indices, *body.indices), whole, body.body)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tang_egg import expression as e
+from tang_egg import layers, library
 from tang_egg import notation as te
 from tang_egg.affine import Index
 from tang_egg.assemble import graph
@@ -141,6 +142,49 @@ def test_long_rows_are_read_in_one_pass(name: str) -> None:
     inputs = sample_inputs(g, {}, edge=False, seed=1)
     for output, value in interpret(g, inputs).items():
         assert relative_error(interpret(x.program.graph, inputs)[output], value) < 1e-9
+
+
+def gathered_back() -> Graph:
+    """Sums of segments, read back by the keys: two folds whose domains both name the key's own axis."""
+    i, j, d, k = te.index("i", 6), te.index("j", 4), te.index("d", 3), te.index("k", 6)
+    key, x = te.input("key", (6,), "i64"), te.input("X", (6, 3))
+    total = te.tensor("S", (j, d), te.sum(k, x[k, d], where=e.eq(key[k], e.value(j))))
+    return graph("back", te.tensor("o", (i, d), te.sum(j, total[j, d], where=e.eq(key[i], e.value(j)))))
+
+
+def prefix_of_rows() -> Graph:
+    """A fold on a domain of the axis that the fold inside it runs over under shared names."""
+    a, b, c = (te.index(x, 5) for x in "abc")
+    y = te.input("Y", (5, 5))
+    return graph("prefix", te.tensor("t", a, y[0, a] + te.sum(b, te.sum(c, y[b, c]), where=b <= a)))
+
+
+def pass_in_a_pass() -> Graph:
+    """The scores of a softmax are variances: one pass would hold another, with a statistic of its own."""
+    a, j = te.index("a", 6), te.index("j", 5)
+    x, v = te.input("X", (6, 5)), te.input("v", (5,))
+    f = e.tanh(x[a, j] * 3.0)
+    m = te.sum(a, f) * (1 / 6)
+    s = te.sum(a, (f - m) * (f - m))
+    p = e.exp(s - te.max(j, s))
+    return graph("nested", te.tensor("o", (), te.sum(j, p / te.sum(j, p) * v[j])))
+
+
+@pytest.mark.parametrize("make", [gathered_back, prefix_of_rows, pass_in_a_pass])
+def test_nothing_is_captured_where_folds_stand_in_folds(make: Callable[[], Graph]) -> None:
+    g = make()
+    inputs = sample_inputs(g, {}, edge=False, seed=4)
+    if "key" in inputs:
+        inputs["key"] = np.array([0, 2, 2, 3, 0, 7])
+    (name,) = [t.name for t in g.outputs]
+    assert relative_error(interpret(extract(g).program.graph, inputs)[name], interpret(g, inputs)[name]) < 1e-9
+
+
+def test_attention_over_normed_keys() -> None:
+    q, k, v = (te.input(n, (3 if n == "Q" else 64, 64)) for n in "QKV")
+    g = graph("normed", O=layers.attention(q, library.layer_norm(k), v))
+    inputs = sample_inputs(g, {}, edge=False, seed=4)
+    assert relative_error(interpret(extract(g).program.graph, inputs)["O"], interpret(g, inputs)["O"]) < 1e-9
 
 
 def test_sums_that_would_cancel_when_they_are_moved_stay_two_passes() -> None:
