@@ -13,6 +13,7 @@ from tang_egg.report import build_report
 from tang_egg.report_text import render_text
 from tests import (
     rows_attention,
+    rows_found,
     rows_gather,
     rows_moments,
     rows_order,
@@ -32,6 +33,7 @@ ROWS: dict[str, Row] = {
     **rows_windows.ROWS,
     **rows_gather.ROWS,
     **rows_scan.ROWS,
+    **rows_found.ROWS,
 }
 
 

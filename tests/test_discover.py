@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tang_egg import expression as e
-from tang_egg import library, saturate
+from tang_egg import library
 from tang_egg import notation as te
 from tang_egg.affine import Index, affine
 from tang_egg.assemble import graph
@@ -37,26 +37,14 @@ from tang_egg.rules import table as tables
 from tang_egg.rules.law import Law, Table
 from tang_egg.rules.pattern import ONE, TRUE, ZERO, Name, Pattern, Var, call, fold, show, variables
 from tang_egg.verify import relative_error, sample_inputs
+from tests.laws.trying import lacking
+from tests.rows_found import largest_share, mean_of_some, shares_of_shifted_rows, shares_twice
 
 FOUND = (
     "fold.max_scaled", "fold.max_exp", "fold.min_scaled", "fold.min_exp", "scalar.cancel_shift", "scalar.cancel_scale",
     "scalar.quotient_one", "scalar.exp_product", "scalar.log_exp", "scalar.log_scaled", "scalar.log_recip",
 )  # fmt: skip
 """The laws of the table that docs/discover.md says were found."""
-
-
-@contextlib.contextmanager
-def lacking(*names: str) -> Iterator[None]:
-    """The table without some laws."""
-    known, engines = tables.FAMILIES, dict(saturate._ENGINES)
-    saturate._ENGINES.clear()
-    tables.FAMILIES = tuple(replace(f, entries=[x for x in f.entries if x.name not in names]) for f in known)
-    try:
-        yield
-    finally:
-        tables.FAMILIES = known
-        saturate._ENGINES.clear()
-        saturate._ENGINES.update(engines)
 
 
 def vocabulary(ops: str, folds: str = "", vars: str = "x,y", size: int = 5, **more: Any) -> Vocabulary:
@@ -415,40 +403,11 @@ def rows(n: int, m: int) -> tuple[Any, Any, Any]:
     return te.index("i", n), te.index("j", m), te.input("X", (n, m))
 
 
-def confidence(n: int, m: int) -> Graph:
-    """The largest share of each row."""
-    i, j, x = rows(n, m)
-    p = library.softmax(x)
-    return graph("confidence", te.tensor("C", i, te.max(j, p[i, j])))
-
-
-def shifted_rows(n: int, m: int) -> Graph:
-    """Shares of rows to which something was added row by row."""
-    i, j, x = rows(n, m)
-    b = te.input("b", (n,))
-    return graph("shifted_rows", P=library.softmax(te.tensor("y", (i, j), x[i, j] + b[i])))
-
-
 def log_shares(n: int, m: int) -> Graph:
     """Logarithms of shares, as written by one who has a function for shares."""
     i, j, x = rows(n, m)
     p = library.softmax(x)
     return graph("log_shares", te.tensor("L", (i, j), e.log(p[i, j])))
-
-
-def shares_twice(n: int, m: int) -> Graph:
-    """Shares of logarithms of shares: the same shares."""
-    return graph("shares_twice", P=library.softmax(library.log_softmax(rows(n, m)[2])))
-
-
-def shares_of_some(n: int, m: int) -> Graph:
-    """A weighted mean by shares of all elements, taken over some of them."""
-    i, j, x = rows(n, m)
-    k, keep, v = te.index("k", 64), te.input("keep", (n, m), "bool"), te.input("V", (m, 64))
-    p = library.softmax(x)
-    weighted = te.tensor("weighted", (i, k), te.sum(j, p[i, j] * v[j, k], where=keep[i, j]))
-    weight = te.tensor("weight", i, te.sum(j, p[i, j], where=keep[i, j]))
-    return graph("shares_of_some", te.tensor("O", (i, k), weighted[i, k] / weight[i]))
 
 
 def product_of_exponentials(n: int, m: int) -> Graph:
@@ -484,12 +443,12 @@ def predicted(x: Extraction) -> float:
 
 
 BETTER: dict[str, tuple[Callable[[int, int], Graph], str, Callable[[Extraction], bool]]] = {
-    "confidence": (confidence, "scalar.quotient_one", lambda x: len(distinct_folds(x)) == 1),
-    "shifted_rows": (shifted_rows, "scalar.cancel_shift", lambda x: inputs_read(x) == {"X"}),
+    "largest_share": (partial(largest_share, "f32"), "scalar.quotient_one", lambda x: len(distinct_folds(x)) == 1),
+    "shifted_rows": (partial(shares_of_shifted_rows, "f32"), "scalar.cancel_shift", lambda x: inputs_read(x) == {"X"}),
     "log_shares": (log_shares, "scalar.log_scaled", lambda x: exponentials(x) == 1),
-    "shares_twice": (shares_twice, "scalar.cancel_shift", lambda x: len(distinct_folds(x)) == 1),
-    "shares_of_some": (
-        shares_of_some,
+    "shares_twice": (partial(shares_twice, "f32"), "scalar.cancel_shift", lambda x: len(distinct_folds(x)) == 1),
+    "mean_of_some": (
+        partial(mean_of_some, "f32"),
         "scalar.cancel_scale",
         lambda x: not any(f.where.everywhere and _sums(f) for f in distinct_folds(x)),
     ),
@@ -529,7 +488,7 @@ def test_better_programs_mean_the_same(name: str, n: int, m: int) -> None:
 
 
 def test_scores_of_minus_infinity_have_no_share() -> None:
-    naive = confidence(3, 5)
+    naive = largest_share("f32", 3, 5)
     inputs = {"X": np.array([[0.0, -np.inf, 1.0, -np.inf, 2.0], [3.0] + [-np.inf] * 4, [-np.inf] * 5])}
     for graph_ in (naive, log_shares(3, 5)):
         x = extract(graph_)
@@ -538,7 +497,7 @@ def test_scores_of_minus_infinity_have_no_share() -> None:
             np.testing.assert_allclose(got[output], value, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["confidence", "log_shares", "shares_of_some"])
+@pytest.mark.parametrize("name", ["largest_share", "log_shares", "mean_of_some"])
 def test_better_programs_run_in_c(name: str) -> None:
     naive = BETTER[name][0](5, 13)
     inputs = sample_inputs(naive, {}, edge=False, seed=5)

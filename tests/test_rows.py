@@ -17,8 +17,9 @@ from tang_egg.rules.table import FAMILIES, equalities
 from tang_egg.run import compile_program
 from tang_egg.verify import relative_error, sample_inputs, verify
 from tang_egg.verify_compare import excess, values_of
-from tests.laws.trying import without
+from tests.laws.trying import lacking, without
 from tests.rows import ROWS, main
+from tests.rows_found import NEEDED
 from tests.rows_model import Arrays, Row, laws_of, nodes_of
 from tests.rows_shard import SHARDED
 
@@ -153,6 +154,12 @@ def test_without_a_family_a_row_does_not_have_its_form(family: str) -> None:
     with without(family):
         assert not _fits(FALLS[family])
     assert _fits(FALLS[family])
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_row_needs_the_law_that_was_found(name: str) -> None:
+    with lacking(NEEDED[name]):
+        assert not _fits(name)
 
 
 def _fits(name: str) -> bool:

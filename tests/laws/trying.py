@@ -43,3 +43,13 @@ def without(*names: str) -> Iterator[None]:
         raise ValueError(f"no family is named {', '.join(sorted(unknown))}")
     with _families(tuple(replace(f, entries=[]) if f.family in names else f for f in table.FAMILIES)):
         yield
+
+
+@contextmanager
+def lacking(*names: str) -> Iterator[None]:
+    """Extractions inside have no law, closure or seed of these names."""
+    unknown = set(names) - {e.name for f in table.FAMILIES for e in f.entries}
+    if unknown:
+        raise ValueError(f"nothing in the table is named {', '.join(sorted(unknown))}")
+    with _families(tuple(replace(f, entries=[e for e in f.entries if e.name not in names]) for f in table.FAMILIES)):
+        yield
