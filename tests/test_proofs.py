@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proofs import check
-from proofs.generate import Statement, declared, demands, statement, statements, unlimited, unstated
+from proofs.generate import declared, demands, statement, statements, unlimited, unstated
 from proofs.sexpr import Quoted, read
 from proofs.sorts import Of, SortError, Unifier, scalar
 from tang_egg.rules.law import Closure, Law, Seed
@@ -120,10 +120,6 @@ def test_trees() -> None:
     for text in ("(a", "a)"):
         with pytest.raises(ValueError, match="parenthesis"):
             read(text)
-
-
-def test_a_statement_is_a_value() -> None:
-    assert Statement("a", "A.a", "True", "") == Statement("a", "A.a", "True", "")
 
 
 @pytest.mark.slow

@@ -243,11 +243,8 @@ def test_branches_know_their_conditions() -> None:
     relu = te.graph("r", y=te.tensor("y", i, te.select(x[i] < 0.0, 0.0, x[i])))
     assert ranges(relu, INPUTS)["y"].lo == 0.0
     safe = te.graph("r", y=te.tensor("y", i, te.select(x[i] > 0.5, 1.0 / x[i], 2.0)))
-    assert (
-        ranges(safe, INPUTS)["y"] == Range(0.1 - 2**-56, 2.0, negative_zero=False)
-        or ranges(safe, INPUTS)["y"].hi == 2.0
-    )
-    assert ranges(safe, INPUTS)["y"].finite
+    found = ranges(safe, INPUTS)["y"]
+    assert 0.1 - 1e-15 <= found.lo <= 0.1 and found.hi == 2.0 and found.finite
 
 
 def test_integers_wrap_and_positions_are_bounded() -> None:
@@ -257,8 +254,8 @@ def test_integers_wrap_and_positions_are_bounded() -> None:
         "g", y=te.tensor("y", i, te.argmax(j, a[i, j]), "i64"), z=te.tensor("z", (i, j), a[i, j] * a[i, j], "i8")
     )
     found = ranges(graph, {"A": (-3, 4)})
-    assert (found["y"].lo, found["y"].hi) == (0, 6) or (found["y"].lo == 0 and found["y"].hi >= 6)
-    assert (found["z"].lo, found["z"].hi) in ((-12, 16), (0, 16))
+    assert (found["y"].lo, found["y"].hi) == (0, 6)
+    assert (found["z"].lo, found["z"].hi) == (-12, 16)
     assert (ranges(graph)["z"].lo, ranges(graph)["z"].hi) == (-128, 127)
 
 
@@ -297,12 +294,12 @@ def test_partial_sums_count() -> None:
 
 
 def test_infinities_that_are_written_do_not_count() -> None:
+    """The maximum of no element is -inf, which is no overflow. Weights beside the diagonal may be one, and are told."""
     q, k, v = (te.input(x, (1, 1, 16, 8)) for x in "QKV")
     graph = te.graph("a", o=te.attention(q, k, v, causal=True))
-    assert overflows(graph, "f32", dict.fromkeys("QKV", (-4, 4))) == () or all(
-        "weights" in o.term or "exp" in o.term or "o" in o.term
-        for o in overflows(graph, "f32", dict.fromkeys("QKV", (-4, 4)))
-    )
+    assert overflows(graph, "f32", dict.fromkeys("QKV", (-2, 2))) == ()
+    weights, inverse = overflows(graph, "f32", dict.fromkeys("QKV", (-4, 4)))
+    assert weights.term == "exp(scores[b, h, i, j] - row_max[b, h, i])" and inverse.term == "recip(row_sum[b, h, i])"
 
 
 def test_open_expressions() -> None:

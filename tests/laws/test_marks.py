@@ -189,10 +189,10 @@ def test_algebraic_laws_lose_far_more_somewhere(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", marked("reassociates", "rescales"))
 def test_no_mark_is_too_harsh(name: str) -> None:
-    """A law that is not exact differs by some bit on some instance, or where it is reached by an overflow."""
+    """A law that is not exact differs by some bit on some instance, but for those of NEVER_SEEN, which must not."""
     law = LAWS[name]
     drawn = [i for draw in (finite, far) for _, i in instances(law, draw, 40)]
-    assert any(unequal(law, i, k, False) for i in drawn for k in TYPES) or name in NEVER_SEEN, law
+    assert any(unequal(law, i, k, False) for i in drawn for k in TYPES) != (name in NEVER_SEEN), law
 
 
 NEVER_SEEN = {
