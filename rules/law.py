@@ -5,7 +5,7 @@ A **law** says that two terms are equal. It carries two marks: on which values i
 theorem that proves it. A law that holds on finite values only never subsumes.
 
 A **closure** derives facts of a relation from others. Each relation declares the proposition that its facts stand for
-(`RELATIONS`), and each closure preserves it.
+(`Table.relation`), and each closure preserves it.
 
 A **seed** is an equality that the front end asserts on concrete terms, because its side condition is about affine forms
 and not about terms (prefix domains, reads through views). It has the same marks as a law.
