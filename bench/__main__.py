@@ -16,6 +16,8 @@ COMMANDS = {
     "cuda": "our kernels on a GPU beside cuDNN, FlashAttention, cuBLAS and torch",
     "ratios": "what the log says of that, as ratios and thresholds",
     "counters": "hardware counters of our kernels on a GPU, by Nsight Compute",
+    "race": "times every schedule of a program's kernels beside its floor and the model",
+    "floor": "holds every measured kernel against the floor of its time",
     "merge": "takes the rows of a log from another machine into bench/log.jsonl",
 }
 """What prints and appends by itself; options come after the name, `python -m bench cuda --help` among them."""

@@ -107,7 +107,7 @@ def _scan(shape: Shape) -> Schedule:
 def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
     """Rows in blocks, the streamed index in tiles, output axes that the inner folds lack held whole."""
     fold: list[tuple[str, FoldPlan]] = []
-    stage: list[str] = []
+    stage: list[Read] = []
     held: set[Index] = set()
     rows: set[Index] = set()
     for f in streamed:
@@ -125,15 +125,31 @@ def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
                 rows.add(i)
         for s in inner:
             for r in (x for b in s.body for x in walk(b) if isinstance(x, Read)):
-                if last in free(r) and not _contiguous(r, last) and free(r) & set(s.indices):
-                    stage.append(r.source.name)
+                if last in free(r) and free(r) & set(s.indices) and not _in_order(r, last, s.indices):
+                    stage.append(r)
     tile = [(i.name, 0) for i in shape.common if i in held and i.size.value and i.size.value <= HELD]
-    row = next((i for i in reversed(shape.common) if i in rows and i not in held), None)
+    # rows that all copies lack share them
+    apart = [i for i in reversed(shape.common) if i in rows and i not in held]
+    row = next((i for i in apart if stage and all(i not in free(r) for r in stage)), next(iter(apart), None))
     if row is not None:
-        tile.append((row.name, _fits(row, 16, 8, 4) if len(tile) or stage else _rows(row)))
+        tile.append((row.name, _many_rows(row, bool(stage)) if len(tile) or stage else _rows(row)))
     tile = [(n, size) for n, size in tile if size != 1]
     plans = tuple((n, p) for n, p in dict(fold).items() if p.size > 1)
-    return Schedule("stream", tile=tuple(tile), fold=plans, stage=tuple(dict.fromkeys(stage)))
+    names = tuple(dict.fromkeys(r.source.name for r in stage))
+    return Schedule("stream", tile=tuple(tile), fold=plans, stage=names)
+
+
+def _many_rows(row: Index, copied: bool) -> int:
+    """Rows that share a tile of the streamed index: more where it is copied first."""
+    size = row.size.value
+    return 32 if copied and size is not None and size >= 64 else _fits(row, 16, 8, 4)
+
+
+def _in_order(r: Read, streamed: Index, inner: tuple[Index, ...]) -> bool:
+    """Whether vectors along the streamed index are contiguous, and one tile of it not strewn over the whole source."""
+    return _contiguous(r, streamed) and not any(
+        isinstance(c, Affine) and c.indices() & set(inner) for c in r.coordinates[:-1]
+    )
 
 
 def _contiguous(r: Read, index: Index) -> bool:

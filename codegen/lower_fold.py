@@ -17,11 +17,12 @@ from math import prod
 
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Store, number
-from tang_egg.codegen.lower_scope import Axis, Known
+from tang_egg.codegen.lower_scope import Axis, Known, Scope
 from tang_egg.codegen.lower_span import Span, Spans
 from tang_egg.codegen.lower_state import Slot, State, register_tile
+from tang_egg.codegen.lower_value import chosen_reads
 from tang_egg.errors import CodegenError
-from tang_egg.ir import Read, Reduce, Scalar, Scan, Test, free, walk
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Test, free, walk
 from tang_egg.schedule import FoldPlan
 
 
@@ -86,7 +87,7 @@ class Folds(Spans):
         return all(self.bound(i) is not None for k in parts for i in free(part_of(group, k)) - own)
 
     def _emit(self, group: Reduce, parts: list[int], guards: tuple[Scalar, ...]) -> None:
-        self._stage(group)
+        alone = self._stage(group)
         own = self.unbound_own_axes(group, parts)
         target = self.scope
         conditions = [Test(c) for c in group.where.affine] + list(group.where.data)
@@ -100,6 +101,8 @@ class Folds(Spans):
                 state = self.declare_state(group, parts)
                 self._loops(group, state, list(group.indices), conditions)
             self.publish(group, state, target)
+        for scope, s in alone:
+            del scope.arrays[s]
 
     def _flat(self, group: Reduce) -> bool:
         """Whether the body is elementwise: nothing below depends on the folded indices through another fold."""
@@ -120,24 +123,42 @@ class Folds(Spans):
                 self.fill(full.local, subs, self.frozen(state[part]).read)
         return {part: full}
 
-    def _stage(self, group: Reduce) -> None:
-        """Copies staged operands into arrays in which the folded indices come first and the block is contiguous."""
-        for s in dict.fromkeys(x for b in group.body for x in walk(b) if isinstance(x, Read)):
-            if s.source.name not in self.schedule.stage or not self.safe(s) or self.known("arrays", s) is not None:
+    def _stage(self, group: Reduce) -> list[tuple[Scope, Scalar]]:
+        """Copies staged operands into arrays in which the folded indices come first and the block is contiguous.
+
+        An operand whose reads need a guard is copied with the select around them. Gives the copies that this fold alone
+        should read, with their scopes: elsewhere the index that is folded here is a block, along which they lie badly.
+        """
+        alone: list[tuple[Scope, Scalar]] = []
+        for s in dict.fromkeys(x for b in group.body for x in walk(b) if isinstance(x, (Read, Apply))):
+            name = self._staged(s)
+            if name is None or self.known("arrays", s) is not None:
                 continue
             folded = [i for i in group.indices if i in free(s)]
             outer = free(s) - set(folded)
             if not folded or not self.blocks(outer) or any(self.bound(i) is None for i in outer):
                 continue
+            if any(self.schedule.fold_of(i.name).how == "stream" for i in folded):
+                continue  # the copy would hold all that streams by
             depth = max(self.depth_of(i) for i in outer)
             with self.at(next(x for x in self.scope.chain() if x.depth <= depth)):
-                self._copy_in(s, folded)
+                self._copy_in(s, name, folded)
+                if self.blocks(folded):
+                    alone.append((self.scope, s))
+        return alone
 
-    def _copy_in(self, s: Read, folded: list[Index]) -> None:
+    def _staged(self, s: Read | Apply) -> str | None:
+        """The name of the copy of `s`: a safe read to be staged, or a choice by position among reads to be staged."""
+        if isinstance(s, Read):
+            return s.source.name if s.source.name in self.schedule.stage and self.safe(s) else None
+        reads = chosen_reads(s)
+        return reads[0].source.name if reads and {r.source.name for r in reads} <= set(self.schedule.stage) else None
+
+    def _copy_in(self, s: Read | Apply, name: str, folded: list[Index]) -> None:
         blocks = self.contiguous_last(self.blocks(free(s) - set(folded)), ())
         axes = [Axis(i, affine(0)) for i in folded] + blocks
         extents = tuple(i.size for i in folded) + tuple(affine(a.size) for a in blocks)
-        local = self.array(s.source.name, self.type(s), axes, extents)
+        local = self.array(name, self.type(s), axes, extents)
         with ExitStack() as stack:
             for i in folded:
                 stack.enter_context(self.loop(i, number(0), Form(i.size)))

@@ -5,6 +5,7 @@
     cascade    tile := fold of the head lifts over the tile; new := combine(head, tile)
                follower := carry(follower) from the old statistic to the new one          (once per tile)
                follower := base(follower, body) with the new statistic in force           (for each live point)
+               a follower of followers does so after those
                head := new
 
 The carry is that of `monoid.cascade`. While the statistic of a state is `empty` its followers may hold NaN (they were
@@ -117,7 +118,7 @@ class Updates(States):
     def _runs_along(self, tile: Axis, axes: tuple[Axis, ...], step: Step, ks: Sequence[int]) -> bool:
         """Whether vectors along the tile read better than vectors along the state's axes."""
         roots = [x for k in ks if isinstance(x := step.right[k], Scalar)]
-        order = self.contiguous_last([tile, *axes], [*roots, *step.mask])
+        order = self.contiguous_last([tile, *axes], [*roots, *step.mask], tile.index)
         return order[-1] is tile or not any(a.size % 4 == 0 for a in axes)
 
     def _store_all(self, state: State, ks: Sequence[int], step: Step) -> None:
@@ -212,13 +213,37 @@ class Updates(States):
         following = [k for k in state if k not in head]
         new = self._new_head(group, head, tile, mask)
         old = {k: self.frozen(s) for k, s in head.items()}
+        for level in _levels(monoid, following):
+            later = {n for k in following if k not in level for n in _followed(monoid, k)}
+            before = {k: self._copied(state[k]) for k in level if k in later}
+            self._move(group, state, level, (old, new), tile, mask)
+            old |= before
+            new |= {k: self.frozen(state[k]) for k in before}
+        for k, slot in head.items():
+            with self.inside():
+                self.fill(slot.local, slot.axes, new[k].read)
+
+    def _copied(self, slot: Slot) -> Slot:
+        """The value of a component that is about to change, which others still need."""
+        held = self.slot(f"{slot.local.buffer.name}_old", slot.local.buffer.type, slot.axes, False)
+        with self.inside():
+            self.fill(held.local, slot.axes, slot.read)
+        return held
+
+    def _move(
+        self, group: Reduce | Scan, state: State, following: Sequence[int], heads: tuple[State, State],
+        tile: Axis | None, mask: list[Scalar],
+    ) -> None:  # fmt: skip
+        """Carries followers from the old statistics to the new ones and takes up the points under the new ones."""
+        monoid, (old, new) = group.monoid, heads
         bodies: dict[int, Scalar] = {}
         for k in _readers_first(following, lambda k: _mentioned(monoid, monoid.components[k].follow.rebase)):  # type: ignore[union-attr]
             follow = monoid.components[k].follow
             assert follow is not None
             to, start = (tuple(self._of_head(group, x, s) for x in follow.statistics) for s in (new, old))
             empty = self._of_head(group, follow.empty, old)
-            kept = Apply("select", (empty, follow.base.identity[0], self._rebased(group, state, k, start, to)))
+            rebased = self._rebased(group, {**state, **old}, k, start, to)
+            kept = Apply("select", (empty, follow.base.identity[0], rebased))
             carried = Apply("select", (unmoved(start, to), state[k].read, kept))
             with self.inside():
                 self.prepare([carried], state[k].axes)
@@ -231,9 +256,6 @@ class Updates(States):
         for k in following:
             base = monoid.components[k].follow.base  # type: ignore[union-attr]
             self._follow(state, k, base, bodies[k], tile, mask)
-        for k, slot in head.items():
-            with self.inside():
-                self.fill(slot.local, slot.axes, new[k].read)
 
     def _follow(self, state: State, k: int, base: Monoid, body: Scalar, tile: Axis | None, mask: list[Scalar]) -> None:
         def both(at: Mapping[int, Scalar | Slot], with_: Mapping[int, Scalar | Slot], n: int) -> Scalar:
@@ -290,6 +312,21 @@ class Updates(States):
 def _mentioned(monoid: Monoid, s: Scalar) -> set[int]:
     """The components that an expression over a state mentions."""
     return {monoid.position(x.component) for x in walk(s) if isinstance(x, StateRef)}
+
+
+def _followed(monoid: Monoid, k: int) -> set[int]:
+    """The followers among the statistics of a follower."""
+    follow = monoid.components[k].follow
+    assert follow is not None
+    return {n for x in follow.statistics for n in _mentioned(monoid, x)} & set(monoid.followers)
+
+
+def _levels(monoid: Monoid, following: Sequence[int]) -> list[list[int]]:
+    """Followers in the order in which they move: each after those that it follows."""
+    level: dict[int, int] = {}
+    for k in sorted(following):
+        level[k] = 1 + max((level[n] for n in _followed(monoid, k)), default=-1)
+    return [[k for k in following if level[k] == n] for n in range(max(level.values(), default=-1) + 1)]
 
 
 def _reads_left(new: Scalar, slot: Slot) -> bool:

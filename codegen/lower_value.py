@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from math import prod
 
 from tang_egg import ops
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, Inequality, affine
+from tang_egg.bounds import prove_nonnegative
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Let, Literal, Load, Select, Store, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes, never_below_zero
 from tang_egg.ir import (
@@ -37,6 +38,9 @@ from tang_egg.schedule import Schedule
 
 COSTLY = frozenset({"exp", "log", "tanh", "erf", "sin", "atan2", "sqrt", "recip"})
 """Primitives worth a local array rather than a second evaluation."""
+
+REPEATED = 32
+"""Points of the axes that it lacks from which on even a cheap value of a fold is worth a local array."""
 
 UNROLL = 128
 """Points of a nest up to which its outer loops are written out."""
@@ -72,7 +76,7 @@ class Values(Scopes):
     def safe(self, s: Scalar) -> bool:
         """Whether every read below `s` is in bounds wherever the indices are in range, guards or not."""
         if s not in self._safe:
-            inner = all(self.safe(c) for c in children(s))
+            inner = all(self.safe(c) for c in children(s)) or (isinstance(s, Apply) and chosen_reads(s) is not None)
             if inner and isinstance(s, Read) and s.source not in self.locals:
                 for c, size in zip(s.coordinates, s.source.shape, strict=True):
                     if isinstance(c, Affine):
@@ -248,10 +252,15 @@ class Values(Scopes):
 
     # -- nests over block axes
 
-    def contiguous_last(self, axes: Sequence[Axis], roots: Iterable[Scalar]) -> list[Axis]:
-        """The axes with the one last along which most reads (and the outputs) are contiguous: vectors run over it."""
+    def contiguous_last(
+        self, axes: Sequence[Axis], roots: Iterable[Scalar], folded: Index | None = None
+    ) -> list[Axis]:  # fmt: skip
+        """The axes with the one last along which most reads (and the outputs) are contiguous: vectors run over it.
+
+        `folded`: an axis that is folded away here, whatever the outputs call theirs.
+        """
         score = {a.index: 0.0 for a in axes if a.size % 4 == 0}
-        for i in score:
+        for i in score.keys() - {folded}:
             score[i] = sum(1.5 for t in self.stored if t and t[-1] is i) - sum(0.5 for t in self.stored if i in t[:-1])
         for s in self._reads_in_place(roots):
             for i, near in self._steps(s):
@@ -347,9 +356,26 @@ class Values(Scopes):
                 with self.guarded(Apply("not", (s.args[0],))):
                     self._prepare([s.args[2]], nest, seen)
             else:
-                self._prepare(list(children(s)), nest, seen)
-            if self._worth_holding(s, nest):
+                # what is held as a whole needs nothing below it held for the sake of the axes that it lacks
+                own = [i for i in nest if i in free(s)] if self._repeated(s, nest) else nest
+                self._prepare(list(children(s)), own, seen)
+            if self._worth_holding(s, nest) or self._repeated(s, nest):
                 self.hold(s)
+
+    def _repeated(self, s: Scalar, nest: Sequence[Index]) -> bool:
+        """Whether a nest would make a cheap value again for many points of axes that it lacks.
+
+        That is one of finished folds, or one that is chosen among reads.
+        """
+        if self.schedule.grid or not isinstance(s, Apply):
+            return False
+        own = {a.index for a in self.blocks(free(s))}
+        lacking = [a for i in nest if i not in own and (a := self.bound(i)) is not None]
+        if len(own) < 2 or not own < set(nest) or prod(a.size for a in lacking) < REPEATED:
+            return False
+        if s.op == "select":
+            return chosen_reads(s) is not None
+        return self.safe(s) and any(isinstance(x, Reduce) and free(x) & own for x in _shallow(s))
 
     def _worth_holding(self, s: Scalar, nest: list[Index]) -> bool:
         """A costly value is held when it is needed again, or when the nest would compute it for axes it lacks."""
@@ -378,6 +404,23 @@ class Values(Scopes):
         bound = {i: a for i in free(s) if i not in also and (a := self.bound(i)) is not None}
         self.scope.arrays.setdefault(s, []).append(Known(read, bound))
         return read
+
+
+def chosen_reads(s: Apply) -> tuple[Read, ...] | None:
+    """The reads among which a select chooses by position, each in bounds where it is chosen; None for anything else."""
+    if s.op != "select" or not isinstance(test := s.args[0], Test):
+        return None
+    reads = tuple(x for x in s.args[1:] if isinstance(x, Read))
+    given = (test.condition, -test.condition.form - 1 >= 0)
+    return reads if len(reads) == 2 and all(map(_in_bounds, reads, given)) else None
+
+
+def _in_bounds(s: Read, given: Inequality) -> bool:
+    """Whether a read at affine coordinates is in bounds wherever `given` holds."""
+    return all(
+        isinstance(c, Affine) and all(prove_nonnegative(x, (given,), x.indices()) for x in (c, size - 1 - c))
+        for c, size in zip(s.coordinates, s.source.shape, strict=True)
+    )
 
 
 def _shallow(s: Scalar) -> Iterable[Scalar]:

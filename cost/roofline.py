@@ -20,8 +20,10 @@ from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Sour
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Rates of one device: operations per second; bytes per second from memory, from the cache near a core (`cache`)
-    and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache;
-    `rows` that a kernel with folds inside folds holds at once; whether products run on matrix `units`.
+    and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache
+    (`capacity`) and of all caches (`outer`); bytes of a `tile` that is fetched ahead of its use; `rows` that a kernel
+    with folds inside folds holds at once, and `threads` that share such tiles of rows; whether products run on matrix
+    `units`.
     """
 
     flops: float = 6e10
@@ -31,19 +33,39 @@ class Machine:
     launch: float = 1e-5
     local: int = 4096
     capacity: float = 5e5
-    rows: int = 16
+    outer: float = 5e6
+    tile: float = 1.6e4
+    rows: int = 32
+    threads: int = 2
     units: bool = False
 
 
-_WEIGHT = {"exp": 12.0, "log": 16.0, "tanh": 16.0, "erf": 20.0, "sin": 20.0, "atan2": 30.0, "recip": 4.0, "sqrt": 4.0}
+_WEIGHT = {
+    "neg": 0.0,
+    "exp": 12.0,
+    "log": 16.0,
+    "tanh": 16.0,
+    "erf": 20.0,
+    "sin": 20.0,
+    "atan2": 30.0,
+    "recip": 4.0,
+    "sqrt": 4.0,
+}
 _NESTED = 1.1
-"""A fold that runs inside another is tiled less well: its arithmetic counts that much more."""
+"""Operands of a fold inside another are copied for every tile of rows: its arithmetic counts that much more."""
+_SERIAL = 4.0
+"""A fold around a scan of its index runs point by point, in no tiles."""
+_STREAMED = 32
+"""Points of a tile of a fold around others."""
 
 _EXPOSED = 0.25
-"""The share of arithmetic and of traffic that the other does not hide."""
+"""The share of arithmetic that traffic and loads do not hide."""
+_STALLED = 0.5
+"""The share of traffic that arithmetic does not hide."""
 
-MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 128, units=True)
-"""A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded)."""
+MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 5e7, 0.0, 128 * 128, 1, units=True)
+"""A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded). All its processors walk
+through a table at about the same time, so that the rows of all their tiles share what the second cache holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +121,7 @@ class Costs:
             if any(isinstance(s, Reduce) for s in walk(term)):
                 axes = tuple(sorted(free(term), key=lambda i: i.name))
                 work = self._best_work((term,), axes)
-                cost = max(cost, work.flops / self.machine.flops + sum(self.produced.get(s, 0.0) for s in work.sources))
+                cost = max(cost, self._arithmetic(work) + sum(self.produced.get(s, 0.0) for s in work.sources))
             self._heuristic[term] = cost
         return self._heuristic[term]
 
@@ -148,14 +170,14 @@ class Costs:
         work = self._best_work(bodies, tuple(dict.fromkeys(i for a in axes for i in a)))
         written = sum(self.volume(a) * 4.0 for a in axes)
         compulsory = written + sum(self._traffic(s, work) for s in work.sources)
+        arithmetic = self._arithmetic(work)
+        inside = max(arithmetic, 4.0 * work.loads / self.machine.cache)
+        traffic = compulsory / self.machine.memory
         seconds = (
             self.machine.launch
-            + max(
-                work.flops / self.machine.flops,
-                compulsory / self.machine.memory,
-                (4.0 * work.loads) / self.machine.cache,
-            )
-            + _EXPOSED * (work.flops / self.machine.flops + compulsory / self.machine.memory)
+            + max(inside, traffic)
+            + _EXPOSED * arithmetic
+            + _STALLED * min(inside, traffic)
             + self._fetched_again(work)
         )
         return Estimate(seconds, work.flops, compulsory, work.loads)
@@ -168,11 +190,21 @@ class Costs:
             tried = _Work(self, frozenset(outputs) - local)
             for body in bodies:
                 tried.visit(body, {})
-            seconds = tried.flops / self.machine.flops + self._fetched_again(tried)
+            seconds = self._arithmetic(tried) + self._fetched_again(tried)
             if best is None or seconds < least:
                 best, least = tried, seconds
         assert best is not None
         return best
+
+    def _arithmetic(self, work: _Work) -> float:
+        """Seconds of operations. Tiles of rows are what threads share, and there may be fewer of them than threads."""
+        seconds = work.flops / self.machine.flops
+        if not work.nested:
+            return seconds
+        walked = [x for x in work.sources if work.sources[x].streamed]
+        shared = (work.sources[max(walked, key=self._bytes)].fixed if walked else None) or frozenset()
+        tiles = self.volume(shared) * max(self.volume(work.grid - shared) / self.machine.rows, 1.0)
+        return seconds * max(self.machine.threads / max(tiles, 1.0), 1.0)
 
     def _fetched_again(self, work: _Work) -> float:
         """Seconds for what no near cache holds."""
@@ -182,22 +214,31 @@ class Costs:
         """Bytes of a source that are fetched anew for every tile of rows, in kernels that hold rows.
 
         Where folds run inside folds or output axes are local, the loops cannot be turned to keep an operand near; a
-        table that is larger than the cache near a core then comes from further away once per tile.
+        table that is larger than the cache near a core then comes from further away once per tile of rows. While it
+        stays in some cache and the tiles of a fold are small, they are there before they are used.
         """
         if not work.nested:
             return 0.0
-        _, axes = work.sources[source]
-        whole = self._bytes(source)
-        if whole / max(self.volume(axes & work.grid), 1.0) <= self.machine.capacity:
+        whole, reads = self._bytes(source), work.sources[source]
+        share = whole / max(self.volume(reads.fixed or ()), 1.0)
+        tile = share * _STREAMED / max(self.volume(reads.streamed), 1.0)
+        if share <= self.machine.capacity or (share <= self.machine.outer and tile <= self.machine.tile):
             return 0.0
-        return whole * max(self.volume(work.grid - axes) / self.machine.rows - 1.0, 0.0)
+        return whole * max(self.volume(work.grid - (reads.fixed or frozenset())) / self.machine.rows - 1.0, 0.0)
 
     def _traffic(self, source: Source, work: _Work) -> float:
-        """Bytes read of a source: once, or once per pass where what one grid point reads does not stay in the cache."""
+        """Bytes read of a source: once, or once per pass where what one grid point reads does not stay in the cache.
+
+        At computed coordinates no more is read than is asked for.
+        """
+        reads = work.sources[source]
         whole = self._bytes(source)
-        passes, axes = work.sources[source]
-        share = whole / max(self.volume(axes & work.grid), 1.0)
-        return whole * (len(passes) if share > self.machine.capacity else 1)
+        share = whole / max(self.volume(reads.fixed or ()), 1.0)
+        cached = share <= self.machine.capacity
+        if not reads.passes or not cached:
+            asked = min(whole, reads.asked * ops.BYTES[source.dtype])
+            return whole * len(reads.passes) + asked
+        return whole
 
     def _bytes(self, source: Source) -> float:
         elements = 1.0
@@ -217,6 +258,18 @@ class Costs:
 
 
 @dataclass(slots=True)
+class _Reads:
+    """How a kernel reads a source: in which outermost folds (`passes`), by the indices of the outermost folds that walk
+    through it (`streamed`), by indices that no fold binds for any of its reads (`fixed`), and at how many places with
+    computed coordinates (`asked`)."""
+
+    passes: set[object] = field(default_factory=set)
+    streamed: frozenset[Index] = frozenset()
+    fixed: frozenset[Index] | None = None
+    asked: float = 0.0
+
+
+@dataclass(slots=True)
 class _Work:
     """Counts operations and loads of one kernel, each subterm once within its innermost fold."""
 
@@ -225,8 +278,7 @@ class _Work:
     flops: float = 0.0
     loads: float = 0.0
     nested: bool = False
-    sources: dict[Source, tuple[frozenset[object], frozenset[Index]]] = field(default_factory=dict)
-    """For each source: the outermost folds that read it, and the indices by which it is read."""
+    sources: dict[Source, _Reads] = field(default_factory=dict)
     seen: set[object] = field(default_factory=set)
 
     def visit(self, s: Scalar, scope: Mapping[Index, object]) -> None:
@@ -240,14 +292,30 @@ class _Work:
             self._fold(s, scope)
             return
         if isinstance(s, Apply):
-            self.flops += _WEIGHT.get(s.op, 1.0) * volume / (2.0 if s.op == "mul" else 1.0)
+            weight = _WEIGHT.get(s.op, 1.0) / (2.0 if s.op == "mul" else 1.0)
+            self.flops += weight * volume / (self._rows_of(s) if s.op == "select" and scope else 1.0)
         elif isinstance(s, Read):
-            passes, axes = self.sources.get(s.source, (frozenset(), frozenset()))
-            outermost = next(iter(scope.values()), None)
-            self.sources[s.source] = (passes | {outermost}, axes | free(s))
+            self._read(s, scope)
             self.loads += volume / 4.0
         for c in children(s):
             self.visit(c, scope)
+
+    def _rows_of(self, s: Apply) -> float:
+        """How many rows share a choice among reads by position, which is copied like a read."""
+        if not isinstance(s.args[0], Test) or not all(isinstance(x, Read) for x in s.args[1:]):
+            return 1.0
+        return max(min(self.costs.volume(self.grid - free(s)), float(self.costs.machine.rows)), 1.0)
+
+    def _read(self, s: Read, scope: Mapping[Index, object]) -> None:
+        reads = self.sources.setdefault(s.source, _Reads())
+        fixed = self.grid & free(s) - scope.keys()
+        reads.fixed = fixed if reads.fixed is None else reads.fixed & fixed
+        if any(isinstance(x, Read) for c in s.coordinates if not isinstance(c, Affine) for x in walk(c)):
+            reads.asked += self.costs.volume(free(s))
+        else:
+            reads.passes.add(next(iter(scope.values()), None))
+        around = next((scope[i] for i in scope if i in free(s)), None)  # the outermost fold that walks through it
+        reads.streamed |= {i for i in free(s) if i in scope and scope[i] is around}
 
     def _volume(self, depends: frozenset[Index], scope: Mapping[Index, object]) -> float:
         """How often something is evaluated: at each grid point, for its fold indices and its local axes.
@@ -260,9 +328,10 @@ class _Work:
         )
 
     def _fold(self, s: Reduce | Scan, scope: Mapping[Index, object]) -> None:
+        """Counts a fold in a loop of its own, and a scan in the loop over its index, whoever runs it."""
         bound = s.indices if isinstance(s, Reduce) else (s.index,)
         fold = (s.monoid, s.body)
-        inner = {**scope, **dict.fromkeys(bound, fold)}
+        inner = {**scope, **dict.fromkeys(bound, fold)} if isinstance(s, Reduce) else scope
         live = self._live(s) if isinstance(s, Reduce) else 1.0
         flops, loads = self.flops, self.loads
         for k in s.monoid.needs(s.part):
@@ -274,9 +343,11 @@ class _Work:
         if isinstance(s, Reduce):
             for d in s.where.data:
                 self.visit(d, inner)
-        running = any(i in scope for i in free(s))
+        running = isinstance(s, Reduce) and any(i in scope for i in free(s))
         self.nested = self.nested or running
         nested = _NESTED if running else 1.0
+        if isinstance(s, Reduce) and any(isinstance(x, Scan) and x.index in bound for x in walk(*s.body)):
+            nested *= _SERIAL
         self.flops = flops + live * nested * (self.flops - flops)
         self.loads = loads + live * (self.loads - loads)
 

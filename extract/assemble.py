@@ -48,6 +48,13 @@ def optimize_window(window: Canonical, costs: Costs, limits: Limits) -> WindowRe
     return _assemble(window, terms, selection, classes, {t: named[t].axes for t in window.roots})
 
 
+def reassembled(window: Canonical, result: WindowResult, selection: Selection) -> WindowResult:
+    """The same window with other kernels selected."""
+    encoding, roots = result.terms.saturation.encoding, result.terms.saturation.snapshot.roots
+    classes = {t: roots[encoding.terms[encoding.named[t].body]] for t in window.tensors}
+    return _assemble(window, result.terms, selection, classes, {t: encoding.named[t].axes for t in window.roots})
+
+
 def _real(window: Canonical) -> str:
     """Storage of real values between kernels: double only where the caller's own buffers are."""
     wide = any(s.dtype == "f64" for s in window.outside) or any(t.dtype == "f64" for t in window.roots)

@@ -1,6 +1,6 @@
 """Certificates: a derivation as steps that can be checked one by one, from the naive graph to the extracted program.
 
-    certificate ::= a graph, its windows, the program that it ends in
+    certificate ::= a graph, its windows, the program that was selected; what a caller asked for beyond that
     window      ::= steps, and the tensors that are written
     step        ::= graph    the normal form of the graph; a window that it is cut into; the program at the end
                   | open     a tensor begins as what the graph says (or a part of it), tensors inside written out
@@ -10,7 +10,10 @@
                   | build    a cascade becomes one fold with a state, every fold that it carries a part of it
                   | count    sums of a constant over whole indices are computed
                   | join     what a kernel writes, its sibling folds joined into one
+                  | rewrite  a law applied to a whole graph or program: folds in chunks, in shares, over ranks, products
+                             in parts (extract/rewriting.py)
 
+A graph in chunks has no windows of its own but `stages`, a certificate for each tensor that it holds.
 Terms are those of `certificate_term`; `replay` applies the steps and needs nothing but the graph and the table of laws.
 """
 
@@ -25,6 +28,7 @@ from tang_egg.extract.certificate_explain import BUILD, STORE, Explanations, Fac
 from tang_egg.extract.certificate_mean import Meaning
 from tang_egg.extract.certificate_program import Written, expression_text
 from tang_egg.extract.certificate_term import Ground, Path, Term, Value, ground, places_of, replace_at, walk
+from tang_egg.extract.rewriting import CHUNK, Rewriting
 from tang_egg.extract.select import Candidate
 from tang_egg.extract.siblings import count_points
 from tang_egg.extract.terms import Terms, Variant
@@ -72,7 +76,8 @@ class CertifiedWindow:
 class Certificate:
     """See the module text. `windows`: the distinct ones; `parts`: which of them each window of the graph is.
 
-    `axes` and `ieee` are what the normal form of the graph was asked for.
+    `axes` and `ieee` are what the normal form of the graph was asked for. `program` is the selected one; `rewritings`
+    lead from there to `ending`, but one into chunks, which comes first and from the graph to its `stages`.
     """
 
     graph: Graph
@@ -83,11 +88,32 @@ class Certificate:
     ieee: bool = False
     opening: tuple[CertifiedStep, ...] = ()
     closing: tuple[CertifiedStep, ...] = ()
+    rewritings: tuple[Rewriting, ...] = ()
+    stages: tuple[Certificate, ...] = ()
 
     @property
     def steps(self) -> tuple[CertifiedStep, ...]:
         """All steps in order, those of each distinct window once."""
-        return (*self.opening, *(s for w in self.windows for s in w.steps), *self.closing)
+        own = (*self.opening, *(s for w in self.windows for s in w.steps), *self.closing)
+        first = tuple(r for r in self.rewritings if r.kind == CHUNK)
+        inner = tuple(s for c in self.stages for s in c.steps)
+        last = tuple(r for r in self.rewritings if r.kind != CHUNK)
+        return (*_rewritten(first), *inner, *own, *_rewritten(last))
+
+    @property
+    def ending(self) -> tuple[Program, ...]:
+        """What it ends in: one program, or one for each stage of a rank."""
+        last = self.rewritings[-1] if self.rewritings else None
+        return last.programs if last is not None and last.kind != CHUNK else (self.program,)
+
+
+def _rewritten(rewritings: Sequence[Rewriting]) -> tuple[CertifiedStep, ...]:
+    """The steps of rewritings as those of windows are told, what was asked for as bindings."""
+    return tuple(
+        CertifiedStep("rewrite", s.law, s.at, bindings=r.asked, texts=(s.before, s.after))
+        for r in rewritings
+        for s in r.steps
+    )
 
 
 def opening_steps(

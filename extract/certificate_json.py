@@ -1,11 +1,15 @@
 """Certificates as JSON, and back: a versioned form in which every term stands once.
 
     {"kind", "format", "graph", "program", "options", "parts",
-     "windows": [{"terms": [[constructor, argument ...] ...], "steps": [...], "kernels": [...], "roots": [...]}]}
+     "windows": [{"terms": [[constructor, argument ...] ...], "steps": [...], "kernels": [...], "roots": [...]}],
+     "rewritings": [{"kind", "asked": [[axis, number] ...], "steps": [[law, kernel, before, after] ...], "programs",
+                     "crossings": [[stage, monoid, sent, gathered] ...], "cut": [[array, axis] ...]}],
+     "stages": [certificate ...]}
 
 An argument of a term is a string, {"n": a number}, {"t": the number of an earlier term} or {"ts": [numbers]}. `graph`
-and `program` are texts in the text form of graphs, and so are the expressions before and after a step; a join gives one
-for each of its tensors. What is read is data: nothing is called or imported by a name that a file gives.
+and `program` are texts in the text form of graphs, and so are the expressions before and after a step where they are
+wanted; a join or count always gives one for each of its tensors. What is read is data: nothing is called or imported by
+a name that a file gives.
 """
 
 from __future__ import annotations
@@ -13,15 +17,23 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path as FilePath
-from typing import Any, NoReturn
+from typing import Any
 
 from tang_egg.errors import ArtefactError, TangError
 from tang_egg.extract.certificate import Certificate, CertifiedStep, CertifiedWindow
-from tang_egg.extract.certificate_program import Written
+from tang_egg.extract.certificate_parts import (
+    program_data,
+    read_int,
+    read_program,
+    read_rewriting,
+    read_text,
+    rewriting_data,
+    wrong,
+)
+from tang_egg.extract.certificate_program import Written, expression_text
 from tang_egg.extract.certificate_term import Term, walk
 from tang_egg.files import replacing
-from tang_egg.ir import Graph, Scalar, Tensor
-from tang_egg.program import KernelPlan, Program
+from tang_egg.ir import Scalar
 from tang_egg.text import parse_graph, print_graph
 
 KIND, FORMAT = "tang_egg certificate", 1
@@ -33,18 +45,23 @@ MOST = 1 << 28
 
 def certificate_text(certificate: Certificate) -> str:
     """A certificate as JSON."""
-    data = {
+    return json.dumps(_data(certificate), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _data(certificate: Certificate) -> dict[str, Any]:
+    return {
         "kind": KIND,
         "format": FORMAT,
         "graph": print_graph(certificate.graph),
         "options": {"axes": certificate.axes, "ieee": certificate.ieee},
-        "program": _program(certificate.program),
+        "program": program_data(certificate.program),
         "parts": list(certificate.parts),
         "opening": [_Writer().step(s) for s in certificate.opening],
         "windows": [_Writer().data(w) for w in certificate.windows],
         "closing": [_Writer().step(s) for s in certificate.closing],
+        "rewritings": [rewriting_data(r) for r in certificate.rewritings],
+        "stages": [_data(c) for c in certificate.stages],
     }
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:
@@ -78,19 +95,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     try:
         return read_certificate(text.decode(), str(path))
     except UnicodeDecodeError:
-        _wrong("it is no text in UTF-8", str(path))
-
-
-def _program(p: Program) -> dict[str, Any]:
-    """Every written tensor as an output of one graph, and how the kernels take them."""
-    written = list(p.tensors)
-    outputs = [*written, *(t for t in p.graph.outputs if t not in written)]
-    names = [t.name for t in outputs]
-    return {
-        "text": print_graph(Graph(p.graph.name, p.graph.inputs, tuple(outputs))),
-        "kernels": [{"name": k.name, "writes": [names.index(t.name) for t in k.outputs]} for k in p.kernels],
-        "outputs": [outputs.index(t) for t in p.graph.outputs],
-    }
+        wrong("it is no text in UTF-8", str(path))
 
 
 class _Writer:
@@ -126,8 +131,10 @@ class _Writer:
                 made[name] = self.number(t)
         if s.tensors:
             made["tensors"] = list(s.tensors)
-        if s.texts:
-            made["texts"] = list(s.texts)
+        # what a join or count leaves has no terms: its texts are what is read back, also where no others are wanted
+        texts = s.texts or tuple(expression_text(n, b) for n, b in zip(s.tensors, s.bodies, strict=False))
+        if texts:
+            made["texts"] = list(texts)
         return made
 
     def number(self, t: Term) -> int:
@@ -162,9 +169,13 @@ def read_certificate(text: str, where: str = "a certificate") -> Certificate:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        _wrong(f"it is no JSON: {' '.join(str(error).split())[:120]}", where)
+        wrong(f"it is no JSON: {' '.join(str(error).split())[:120]}", where)
+    return _certificate(data, where)
+
+
+def _certificate(data: Any, where: str, depth: int = 0) -> Certificate:
     if not isinstance(data, dict) or data.get("kind") != KIND:
-        _wrong("it does not say that it is a certificate", where)
+        wrong("it does not say that it is a certificate", where)
     if data.get("format") != FORMAT:
         raise ArtefactError(
             f"a certificate of format {data.get('format')!r}, and this version reads {FORMAT}",
@@ -172,50 +183,31 @@ def read_certificate(text: str, where: str = "a certificate") -> Certificate:
             mend="derive it anew with this version",
         )
     try:
-        graph = parse_graph(_text(data["graph"], where), f"{where}: graph")
+        graph = parse_graph(read_text(data["graph"], where), f"{where}: graph")
         options = data["options"]
         windows = tuple(_window(w, where) for w in data["windows"])
-        parts = tuple(_int(n, where) for n in data["parts"])
-        program = _read_program(data["program"], where)
+        parts = tuple(read_int(n, where) for n in data["parts"])
+        program = read_program(data["program"], where)
         opening, closing = (tuple(_Reader([], where).step(s) for s in data[k]) for k in ("opening", "closing"))
+        rewritings = tuple(read_rewriting(r, where) for r in data.get("rewritings", ()))
+        stages = tuple(_certificate(c, where, depth + 1) for c in _inner(data.get("stages", ()), where, depth))
         return Certificate(
-            graph, windows, parts, program, options["axes"] is True, options["ieee"] is True, opening, closing
-        )
+            graph, windows, parts, program, options["axes"] is True, options["ieee"] is True, opening, closing,
+            rewritings, stages,
+        )  # fmt: skip
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        _wrong(f"a field is missing or of another kind ({type(error).__name__}: {error})", where)
+        wrong(f"a field is missing or of another kind ({type(error).__name__}: {error})", where)
     except ArtefactError:
         raise
     except TangError as error:
-        _wrong(error.what, where)
+        wrong(error.what, where)
 
 
-def _wrong(what: str, where: str) -> NoReturn:
-    raise ArtefactError(
-        f"this is no certificate: {what}", where=where, mend="write it again; the file was changed or is damaged"
-    )
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str):
-        _wrong(f"a text was expected, not {type(value).__name__}", where)
-    return value
-
-
-def _int(value: Any, where: str) -> int:
-    if type(value) is not int:
-        _wrong(f"a number was expected, not {type(value).__name__}", where)
-    return value
-
-
-def _read_program(data: dict[str, Any], where: str) -> Program:
-    whole = parse_graph(_text(data["text"], where), f"{where}: program", check=False)
-    tensors = whole.outputs
-
-    def chosen(numbers: list[Any]) -> tuple[Tensor, ...]:
-        return tuple(tensors[_int(n, where)] for n in numbers)
-
-    kernels = tuple(KernelPlan(_text(k["name"], where), chosen(k["writes"])) for k in data["kernels"])
-    return Program(Graph(whole.name, whole.inputs, chosen(data["outputs"])), kernels)
+def _inner(stages: Any, where: str, depth: int) -> Any:
+    """The stages of a graph in chunks, which have none of their own."""
+    if stages and depth:
+        wrong("a stage has stages of its own", where)
+    return stages
 
 
 class _Reader:
@@ -225,12 +217,12 @@ class _Reader:
         self.where = where
         self.terms: list[Term] = []
         for head, *arguments in rows:
-            self.terms.append(Term(_text(head, where), tuple(map(self.value, arguments))))
+            self.terms.append(Term(read_text(head, where), tuple(map(self.value, arguments))))
 
     def term(self, n: Any) -> Term:
-        number = _int(n, self.where)
+        number = read_int(n, self.where)
         if not 0 <= number < len(self.terms):
-            _wrong(f"there is no term {number} before the one that uses it", self.where)
+            wrong(f"there is no term {number} before the one that uses it", self.where)
         return self.terms[number]
 
     def value(self, v: Any) -> Any:
@@ -238,24 +230,24 @@ class _Reader:
             return v
         if "t" in v:
             return self.term(v["t"])
-        return tuple(self.term(n) for n in v["ts"]) if "ts" in v else _int(v["n"], self.where)
+        return tuple(self.term(n) for n in v["ts"]) if "ts" in v else read_int(v["n"], self.where)
 
     def step(self, s: dict[str, Any]) -> CertifiedStep:
         where = self.where
-        texts = tuple(_text(t, where) for t in s.get("texts", ()))
+        texts = tuple(read_text(t, where) for t in s.get("texts", ()))
         bodies: tuple[Scalar, ...] = ()
         if s["kind"] in ("join", "count"):
             bodies = tuple(parse_graph(t, f"{where}: a step", check=False).outputs[0].body for t in texts)
         return CertifiedStep(
-            _text(s["kind"], where),
-            _text(s["name"], where),
-            _text(s.get("tensor", ""), where),
-            tuple(tuple(_int(n, where) for n in p) for p in s.get("places", ())),
+            read_text(s["kind"], where),
+            read_text(s["name"], where),
+            read_text(s.get("tensor", ""), where),
+            tuple(tuple(read_int(n, where) for n in p) for p in s.get("places", ())),
             s.get("reverse", False) is True,
             tuple((n, self.value(v)) for n, v in s.get("bindings", {}).items()),
             self.term(s["before"]) if "before" in s else None,
             self.term(s["after"]) if "after" in s else None,
-            tuple(_text(t, where) for t in s.get("tensors", ())),
+            tuple(read_text(t, where) for t in s.get("tensors", ())),
             bodies,
             texts,
         )
@@ -265,11 +257,11 @@ def _window(data: dict[str, Any], where: str) -> CertifiedWindow:
     reader = _Reader(data["terms"], where)
 
     def names(listed: list[Any]) -> tuple[str, ...]:
-        return tuple(_text(x, where) for x in listed)
+        return tuple(read_text(x, where) for x in listed)
 
     def written(w: dict[str, Any]) -> Written:
         dtype, source, kind = names([w["dtype"], w["source"], w["kind"]])
-        return Written(_text(w["name"], where), names(w["axes"]), names(w["same"]), dtype, source, kind)
+        return Written(read_text(w["name"], where), names(w["axes"]), names(w["same"]), dtype, source, kind)
 
     return CertifiedWindow(
         tuple(reader.step(s) for s in data["steps"]),

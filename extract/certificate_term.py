@@ -40,7 +40,7 @@ class Term(Node):
         return term_text(self)
 
 
-TRUE, ONE = Term("Lit", ("True", "bool")), Term("Lit", ("1.0", "real"))
+TRUE, FALSE, ONE = Term("Lit", ("True", "bool")), Term("Lit", ("False", "bool")), Term("Lit", ("1.0", "real"))
 
 
 _KINDS: dict[str, type] = {"Sc": Term, "String": str, "i64": int, "Scs": tuple}

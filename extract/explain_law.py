@@ -77,10 +77,12 @@ def _unmatched(entry: Entry, found: int, values: str) -> Iterator[Reason]:
     if values == "ieee" and entry.holds != "ieee":
         yield Reason("values", "it holds on finite values only, and the graph was optimised with values='ieee'")
         return
-    if isinstance(entry, Law) and entry.phase in ("algebraic", "on_demand"):
+    if isinstance(entry, Law) and not found and entry.phase in ("algebraic", "on_demand"):
         why = {
-            "algebraic": "its terms may cancel or overflow, so it is kept in the table and not run",
-            "on_demand": "schedules do what it says without a rewrite, so it is kept in the table and not run",
+            "algebraic": "its terms may cancel or overflow, so it runs only where ranges= or budget= are given, and"
+            " then where its left side is found",
+            "on_demand": "saturation does not run it: chunk= asks for it by name, or schedules do what it says without"
+            " a rewrite",
         }
         yield Reason("law", why[entry.phase])
         return

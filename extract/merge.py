@@ -6,15 +6,18 @@ share. Here too: where folds stand, and which of them have a state of their own 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from tang_egg.affine import Index, Inequality, affine
+from tang_egg.check_scalar import assumed
 from tang_egg.errors import GraphError, LawError
 from tang_egg.extract.derive import Step
 from tang_egg.ir import (
     EVERYWHERE,
     Apply,
+    Domain,
     Graph,
     Read,
     Reduce,
@@ -24,6 +27,8 @@ from tang_egg.ir import (
     StateRef,
     Statistic,
     Tensor,
+    Test,
+    apply,
     children,
     free,
     walk,
@@ -34,15 +39,41 @@ from tang_egg.rules.table import equalities
 from tang_egg.text import print_scalar
 
 AFTER = "after selection"
-"""The place of steps that rewrite a selected program: no window and no certificate has them."""
+"""The place of steps that rewrite a whole graph or program: no window has them (see extract/rewriting.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a fold stands: whether inside another fold, and the affine conditions of the folds around it."""
+    """Where a fold stands: whether inside another fold, and the affine conditions of the folds and selects around it.
+
+    `given`: all of these hold; `either`: of each of these, one conjunction holds.
+    """
 
     nested: bool
     given: tuple[Inequality, ...] = ()
+    either: tuple[tuple[frozenset[Inequality], ...], ...] = ()
+
+    def under(self, condition: Scalar, truth: bool) -> Place:
+        """The place in a branch of a select."""
+        found = assumed(condition, truth)
+        if not found or frozenset() in found:
+            return self
+        if len(found) > 1:
+            return replace(self, either=tuple(dict.fromkeys((*self.either, found))))
+        return replace(self, given=tuple(dict.fromkeys((*self.given, *sorted(found[0], key=repr)))))
+
+    def inside(self, s: Reduce | Scan) -> Place:
+        """The place in the body of a fold or scan: its index runs there, whatever is known of it outside."""
+        bound = frozenset(s.indices) if isinstance(s, Reduce) else frozenset((s.index,))
+        own = s.where.affine if isinstance(s, Reduce) else ()
+        given = (c for c in self.given if not bound & c.indices())
+        either = tuple(x for x in self.either if not any(bound & c.indices() for a in x for c in a))
+        return Place(True, tuple(dict.fromkeys((*given, *own))), either)
+
+    def common(self, other: Place) -> Place:
+        """What holds at both places."""
+        given = tuple(c for c in self.given if c in other.given)
+        return Place(self.nested or other.nested, given, tuple(x for x in self.either if x in other.either))
 
 
 @dataclass(slots=True)
@@ -122,10 +153,24 @@ def check_alone(fold: Reduce) -> None:
         )
 
 
-def enclosing(fold: Reduce, place: Place) -> tuple[Inequality, ...]:
-    """The conditions around a fold that its own free indices can state: it is only needed where they hold."""
+def narrowed(fold: Reduce, needed: Place) -> Reduce:
+    """One part of a fold, only where it is needed, as far as the part's own free indices can state that."""
     known = free(fold)
-    return tuple(c for c in place.given if c.indices() and c.indices() <= known)
+    given = (c for c in needed.given if c.indices() and c.indices() <= known)
+    either = (_any_of(x) for x in needed.either if all(c.indices() <= known for a in x for c in a))
+    where = Domain(
+        tuple(dict.fromkeys((*fold.where.affine, *given))), tuple(dict.fromkeys((*fold.where.data, *either)))
+    )
+    return replace(fold, where=where)
+
+
+def _any_of(conjunctions: Iterable[frozenset[Inequality]]) -> Scalar:
+    every = (reduce(lambda a, b: apply("and", a, b), _tests(c)) for c in conjunctions)
+    return reduce(lambda a, b: apply("or", a, b), every)
+
+
+def _tests(conditions: Iterable[Inequality]) -> list[Scalar]:
+    return [Test(c) for c in sorted(conditions, key=repr)]
 
 
 def whole(fold: Reduce) -> Reduce:
@@ -139,29 +184,31 @@ def in_order(indices: Iterable[Index]) -> tuple[Index, ...]:
 
 
 def places_of(*roots: Scalar) -> dict[Reduce, Place]:
-    """Where each fold stands. A fold that stands at several places keeps no conditions of any."""
+    """Where each fold stands. Of what stands at several places, that is known which holds at all of them."""
+    found: dict[Scalar, Place] = dict.fromkeys(roots, Place(False))
+    users_first = list(walk(*roots))[::-1]
+    for s in users_first:
+        for below, place in _below(s, found[s]):
+            found[below] = found[below].common(place) if below in found else place
+    return {s: found[s] for s in users_first if isinstance(s, Reduce)}
+
+
+def needed_at(*roots: Scalar) -> dict[Reduce, Place]:
+    """Where the state of each fold is needed: what holds wherever any of its parts stands, by `whole`."""
     found: dict[Reduce, Place] = {}
-    for fold, place in _standing(roots):
-        known = found.setdefault(fold, place)
-        if known != place:
-            found[fold] = Place(known.nested or place.nested)
+    for fold, place in places_of(*roots).items():
+        key = whole(fold)
+        found[key] = found[key].common(place) if key in found else place
     return found
 
 
-def _standing(roots: Sequence[Scalar]) -> Iterator[tuple[Reduce, Place]]:
-    stack: list[tuple[Scalar, Place]] = [(r, Place(False)) for r in roots]
-    seen: set[tuple[Scalar, Place]] = set()
-    while stack:
-        s, place = stack.pop()
-        if (s, place) in seen:
-            continue
-        seen.add((s, place))
-        if isinstance(s, Reduce):
-            yield s, place
-        if isinstance(s, (Reduce, Scan)):
-            given = s.where.affine if isinstance(s, Reduce) else ()
-            place = Place(True, tuple(dict.fromkeys((*place.given, *given))))
-        stack.extend((c, place) for c in children(s))
+def _below(s: Scalar, place: Place) -> list[tuple[Scalar, Place]]:
+    """The operands of a node with the places where they stand."""
+    if isinstance(s, Apply) and s.op == "select":
+        condition, a, b = s.args
+        return [(condition, place), (a, place.under(condition, True)), (b, place.under(condition, False))]
+    inner = place.inside(s) if isinstance(s, (Reduce, Scan)) else place
+    return [(c, inner) for c in children(s)]
 
 
 def step(law: str, before: Scalar, after: Scalar | str) -> Step:
@@ -171,7 +218,7 @@ def step(law: str, before: Scalar, after: Scalar | str) -> Step:
         raise LawError(
             f"there is no law '{law}' in the table",
             where="a step outside of the e-graph",
-            mend="keep the families fold, sharding and precision, or do not ask for this rewriting",
+            mend=f"keep the family '{law.split('.')[0]}' in the table, or do not ask for this rewriting",
         )
     text = after if isinstance(after, str) else _short(after)
     return Step(law, _short(before), text, False, entry.holds, entry.rounding, place=AFTER)

@@ -1,18 +1,22 @@
 """Passes: a cascade of the e-graph as a fold of the language.
 
 A cascade is executable only if everything it needs is at hand in one pass: its statistics are computed from folds over
-the same indices and domain, nothing else in its body is a finished fold over them, and its numbers stay in range:
-    exp of a follower is bounded by one (its argument is c·(g − max g), c > 0), and
-    a sum that is carried by shifts is centred (its statistics are means) or of one sign (g − max g): nothing cancels.
-Other cascades are true over the reals and are refused here, with the reason.
+the same indices and domain, which are plain or passes themselves, and nothing else in its body is a finished fold over
+them. A value from outside that a statistic or a carry mentions is a head: the maximum of itself over the points.
+
+Its numbers stay in range, and nothing cancels (tang_egg.extract.steady). Other cascades are true over the reals and are
+refused here, with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 
 from tang_egg.affine import Index
+from tang_egg.extract.signs import holds_factor, nonnegative
+from tang_egg.extract.steady import Held, State, mentions, unsafe
 from tang_egg.ir import (
     Apply,
     Const,
@@ -22,14 +26,31 @@ from tang_egg.ir import (
     Scalar,
     StateRef,
     Statistic,
+    Test,
     apply,
-    children,
     const,
+    free,
     map_children,
     type_of,
     walk,
 )
-from tang_egg.monoid import ANY, MAX, MIN, SUM, Component, Follow, Monoid, cascade, is_constant, replace_state
+from tang_egg.monoid import (
+    ALL,
+    ANY,
+    MAX,
+    MIN,
+    SUM,
+    Component,
+    Follow,
+    Monoid,
+    cascade,
+    is_constant,
+    max_of,
+    min_of,
+    product_of,
+    replace_state,
+    sum_of,
+)
 
 
 def shift(part: int) -> Scalar:
@@ -72,39 +93,170 @@ def build_cascade(
 
     `daring`: also where numbers may leave their range or cancel, for a caller who measures that (tang_egg.budget).
     """
-    bound = set(indices)
-    heads: Heads = []
-    states: dict[Scalar, Scalar] = {}
-    for s in walk(*statistics.values()):
-        if isinstance(s, Reduce) and bound & set(s.indices):
-            if s.where is not where or set(s.indices) != bound or not s.monoid.scalar or s.monoid.followers:
-                return Refused("its statistic is not a plain fold over the same points")
-            if any(isinstance(x, Reduce) and bound & set(x.indices) for b in s.body for x in walk(b)):
-                return Refused("its statistic needs another finished pass")
-            component = Component(f"h{len(heads)}", s.monoid.components[0].type)
-            heads.append((component, s.monoid, s.body[0]))
-            states[s] = StateRef("self", component.name, component.type)
-    if not heads:
-        return Refused("its statistic is not a fold over the same index")
-    values = tuple(replaced(s, states) for s in statistics.values())
-    if not all(_self_contained(v) for v in values):
-        return Refused("its statistic mixes in values from outside the pass")
-    followers = tuple(_numbered(f, {part: n for n, part in enumerate(statistics)}) for f in followers)
-    followers = _unmoving(followers, heads, base)
-    for f in followers:
-        if any(isinstance(x, Reduce) and bound & set(x.indices) for x in walk(f.body)):
-            return Refused("its body needs another finished pass")
-        if not _self_contained(f.rebase):
-            return Refused("its carry mixes in values from outside the pass")
-        reason = "" if daring else _unsafe(f, values, heads)
+    made = _Pass(indices, where)
+    folds = [s for s in walk(*statistics.values()) if isinstance(s, Reduce) and made.bound & set(s.indices)]
+    for s in folds:
+        reason = made.take_in(s)
         if reason:
             return Refused(reason)
-    empty = _empty(heads)
+    if not folds:
+        return Refused("its statistic is not a fold over the same index")
+    numbers = {part: n for n, part in enumerate(statistics)}
+    followers = tuple(_numbered(f, numbers) for f in followers)
+    try:
+        values = tuple(made.over_state(replaced(s, made.states)) for s in statistics.values())
+        carries = [made.over_state(f.rebase) for f in followers]
+    except _MovesInside:
+        return Refused("its carry depends on the point")
+    followers = tuple(Follower(f.name, f.body, c) for f, c in zip(followers, carries, strict=True))
+    followers = _unmoving(followers, made.heads, base)
+    if any(isinstance(x, Reduce) and made.bound & set(x.indices) for f in followers for x in walk(f.body)):
+        return Refused("its body needs another finished pass")
+    state = State(frozenset(indices), made.held(), values)
+    reason = "" if daring else next(filter(None, (unsafe(state, f.body, f.rebase) for f in followers)), "")
+    weights = state.vanishing()
+    reason = reason or made.may_vanish(weights, [f.body for f in followers])
+    if reason:
+        return Refused(reason)
+    empty = made.empty(weights)
     ordered = (*followers[1:], followers[0])
     components = tuple(Component(f.name, "real", (), Follow(values, f.rebase, empty, base)) for f in ordered)
-    monoid = cascade("pass", tuple((c, m) for c, m, _ in heads), components)
-    body = (*(b for _, _, b in heads), *(f.body for f in ordered))
+    heads = tuple((c, m) for c, m, _ in made.heads)
+    monoid = cascade("pass", heads, (*(c for c, _ in made.inner), *components))
+    body = (*(b for _, _, b in made.heads), *(b for _, b in made.inner), *(f.body for f in ordered))
     return Reduce(monoid, indices, where, body, len(body) - 1)
+
+
+class _MovesInside(Exception):
+    """An expression over a state mentions the point."""
+
+
+@dataclass(slots=True)
+class _Pass:
+    """A pass under construction: its heads, and the followers that are statistics of others.
+
+    `states`: the folds that are components of it. `outside`: the heads that hold a value from outside, which
+    is the maximum of itself over the points of the pass.
+    """
+
+    indices: tuple[Index, ...]
+    where: Domain
+    heads: Heads = field(default_factory=list)
+    inner: list[tuple[Component, Scalar]] = field(default_factory=list)
+    known: dict[tuple[object, ...], str] = field(default_factory=dict)
+    states: dict[Scalar, Scalar] = field(default_factory=dict)
+    outside: dict[Scalar, str] = field(default_factory=dict)
+
+    @property
+    def bound(self) -> set[Index]:
+        """The indices of the pass."""
+        return set(self.indices)
+
+    def take_in(self, s: Reduce) -> str:
+        """Makes a fold of a statistic part of the pass; why that cannot be, or nothing."""
+        monoid = s.monoid
+        narrower = s.where is not self.where and self.where.everywhere and monoid.scalar
+        if set(s.indices) != self.bound or any(c.axes for c in monoid.components):
+            return "its statistic is not a plain fold over the same points"
+        if s.where is not self.where and not narrower:
+            return "its statistic is not a plain fold over the same points"
+        if any(isinstance(x, Reduce) and self.bound & set(x.indices) for b in s.body for x in walk(b)):
+            return "its statistic needs another finished pass"
+        if not (monoid.scalar or monoid.followers):
+            return "its statistic is not a plain fold over the same points"
+        names: dict[str, str] = {}
+        for k, c in enumerate(monoid.components):
+            if c.follow is None:
+                body = selected(s.where, s.body[k], monoid.identity[k]) if narrower else s.body[k]
+                names[c.name] = self._head(c.type, part_of(monoid, k), body)
+        made: list[tuple[str, int, Follow]] = []
+        for k in monoid.followers:
+            c = monoid.components[k]
+            assert c.follow is not None
+            statistics = tuple(rename_state(x, names) for x in c.follow.statistics)
+            key = (c.follow.base, s.body[k], statistics)
+            if key not in self.known:
+                self.known[key] = f"s{len(self.known)}"
+                made.append((self.known[key], k, c.follow))
+            names[c.name] = self.known[key]
+        for name, k, f in made:  # a rebase may mention what stands after it
+            statistics, (rebase, empty) = (
+                tuple(rename_state(x, names) for x in parts) for parts in (f.statistics, (f.rebase, f.empty))
+            )
+            follow = Follow(statistics, rebase, empty, f.base)
+            self.inner.append((Component(name, monoid.components[k].type, (), follow), s.body[k]))
+        own = monoid.components[s.part]
+        self.states[s] = StateRef("self", names[own.name], own.type)
+        return ""
+
+    def _head(self, kind: str, monoid: Monoid, body: Scalar) -> str:
+        known = next((h.name for h, m, b in self.heads if m is monoid and b is body), None)
+        if known is None:
+            known = f"h{len(self.heads)}"
+            self.heads.append((Component(known, kind), monoid, body))
+        return known
+
+    def over_state(self, s: Scalar) -> Scalar:
+        """An expression over the state; values from outside of the pass become heads, of whose type they are maxima.
+
+        Raises _MovesInside where it mentions the point.
+        """
+        done: dict[Scalar, Scalar] = {}
+
+        def run(x: Scalar) -> Scalar:
+            if x not in done:
+                done[x] = self._own(x) or map_children(x, run)
+            return done[x]
+
+        return run(s)
+
+    def _own(self, s: Scalar) -> Scalar | None:
+        if _self_contained(s):
+            return s
+        if any(isinstance(x, (StateRef, Statistic)) for x in walk(s)):
+            if not isinstance(s, Apply):
+                raise _MovesInside
+            return None
+        if free(s) & self.bound:
+            raise _MovesInside
+        kind = type_of(s)
+        if s not in self.outside:
+            self.outside[s] = self._head(kind, ANY if kind == "bool" else max_of(kind), s)
+        return StateRef("self", self.outside[s], kind)
+
+    def held(self) -> dict[str, Held]:
+        """What each component holds, the statistics of followers as expressions over the state."""
+        outside = set(self.outside.values())
+        found = {c.name: Held(m, b, c.name in outside) for c, m, b in self.heads}
+        for c, body in self.inner:
+            assert c.follow is not None
+            at = c.follow.statistics
+            body = replace_state(body, lambda x, at=at: at[x.part] if isinstance(x, Statistic) else None)  # type: ignore[misc]
+            found[c.name] = Held(c.follow.base, body, follows=True)
+        return found
+
+    def may_vanish(self, weights: Iterable[str], bodies: Sequence[Scalar]) -> str:
+        """Why the statistics may mean nothing where points were seen, or nothing: then nothing was folded, either."""
+        heads = {c.name: b for c, m, b in self.heads if m is SUM and nonnegative(b)}
+        for name in weights:
+            if name not in heads or not all(holds_factor(b, heads[name]) for b in bodies):
+                return "its statistic divides by what may be 0 where points were seen"
+        return ""
+
+    def empty(self, weights: Iterable[str]) -> Scalar:
+        """When the statistics of a state mean nothing yet; adds a component that tells if no other head does."""
+        outside = set(self.outside.values())
+        tests: list[Scalar] = []
+        for c, monoid, body in self.heads:
+            own = StateRef("self", c.name, c.type)
+            if monoid in (MAX, MIN) and c.name not in outside:
+                tests.append(apply("eq", own, monoid.identity[0]))
+            elif monoid is SUM and (is_constant(body, 1.0) or c.name in weights):
+                tests.append(apply("eq", own, const(0.0)))
+        if not tests:
+            name = self._head("bool", ANY, const(True))
+            tests.append(apply("not", StateRef("self", name, "bool")))
+        return reduce(lambda a, b: apply("or", a, b), tests)
 
 
 def _unmoving(followers: tuple[Follower, ...], heads: Heads, base: Monoid) -> tuple[Follower, ...]:
@@ -112,7 +264,7 @@ def _unmoving(followers: tuple[Follower, ...], heads: Heads, base: Monoid) -> tu
     renamed: dict[str, str] = {}
     kept = [followers[0]]
     for f in followers[1:]:
-        if _mentions(f.body) or f.rebase is not StateRef("self", f.name):
+        if mentions(f.body) or f.rebase is not StateRef("self", f.name):
             kept.append(f)
             continue
         known = next((c.name for c, m, b in heads if m is base and b is f.body), None)
@@ -141,119 +293,25 @@ def _self_contained(s: Scalar) -> bool:
     return True
 
 
-def _empty(heads: Heads) -> Scalar:
-    """When the statistic of a state means nothing yet; adds a component that tells if no head does."""
-    tests: list[Scalar] = []
-    for c, monoid, body in heads:
-        own = StateRef("self", c.name, c.type)
-        if monoid in (MAX, MIN):
-            tests.append(apply("eq", own, monoid.identity[0]))
-        elif monoid is SUM and is_constant(body, 1.0):
-            tests.append(apply("eq", own, const(0.0)))
-    if not tests:
-        live = Component("live", "bool")
-        heads.append((live, ANY, const(True)))
-        tests.append(apply("not", StateRef("self", "live", "bool")))
-    result = tests[0]
-    for t in tests[1:]:
-        result = apply("or", result, t)
-    return result
+def selected(where: Domain, body: Scalar, identity: Scalar) -> Scalar:
+    """A lift that is the identity outside of a domain: a fold of it is that over the domain, over all points."""
+    conditions = (*where.data, *(Test(c) for c in where.affine))
+    return apply("select", reduce(lambda a, b: apply("and", a, b), conditions), body, identity)
 
 
-def linear(s: Scalar) -> dict[Scalar, float]:
-    """`s` as a sum of terms with constant factors; the key Const(1.0) holds the constant part."""
-    total: dict[Scalar, float] = {}
-    one = const(1.0)
-
-    def add(x: Scalar, factor: float) -> None:
-        if isinstance(x, Const) and x.type == "real":
-            total[one] = total.get(one, 0.0) + factor * float(x.value)
-        elif isinstance(x, Apply) and x.op == "add":
-            for a in x.args:
-                add(a, factor)
-        elif isinstance(x, Apply) and x.op == "neg":
-            add(x.args[0], -factor)
-        elif isinstance(x, Apply) and x.op == "mul" and isinstance(x.args[0], Const):
-            add(x.args[1], factor * float(x.args[0].value))
-        elif isinstance(x, Apply) and x.op == "mul" and isinstance(x.args[1], Const):
-            add(x.args[0], factor * float(x.args[1].value))
-        else:
-            total[x] = total.get(x, 0.0) + factor
-
-    add(s, 1.0)
-    return {k: v for k, v in total.items() if v != 0.0}
-
-
-def _unsafe(f: Follower, statistics: tuple[Scalar, ...], heads: Heads) -> str:
-    """Why the numbers of a follower may leave their range or cancel, or nothing."""
-    exponentials = [x for x in walk(f.body) if isinstance(x, Apply) and x.op == "exp" and _mentions(x.args[0])]
-    for e in exponentials:
-        if not _bounded(e.args[0], statistics, heads):
-            return "an exponential is not bounded by its statistic"
-    moved = any(isinstance(x, Apply) and x.op == "add" for x in walk(f.rebase) if _mentions_state(x))
-    if moved and not all(_steady(x, statistics, heads) for x in _moving(f.body)):
-        return "a sum that is carried by shifts is not centred"
-    return ""
-
-
-def _mentions(s: Scalar) -> bool:
-    return any(isinstance(x, Statistic) for x in walk(s))
-
-
-def _mentions_state(s: Scalar) -> bool:
-    return any(isinstance(x, StateRef) for x in walk(s))
-
-
-def _moving(body: Scalar) -> list[Scalar]:
-    """The largest terms of a body, outside exponentials, that are linear in a statistic."""
-    if not _mentions(body):
-        return []
-    if isinstance(body, Apply) and body.op == "exp":
-        return []
-    if isinstance(body, Statistic) or any(isinstance(x, Statistic) for x in linear(body)):
-        return [body]
-    return [x for c in children(body) for x in _moving(c)]
-
-
-def _steady(term: Scalar, statistics: tuple[Scalar, ...], heads: Heads) -> bool:
-    """Whether sums of products of such terms do not cancel when their statistic moves.
-
-    They are centred (the statistic is a mean), or of one sign, and so is what the move adds.
-    """
-    mentioned = [x for x in walk(term) if isinstance(x, Statistic)]
-    return _bounded(term, statistics, heads) or all(_is_mean(statistics[x.part], heads) for x in mentioned)
-
-
-def _bounded(argument: Scalar, statistics: tuple[Scalar, ...], heads: Heads) -> bool:
-    """Whether the argument is c·(g − max g), c > 0, the statistic being a multiple of max g: never above 0."""
-    terms = linear(argument)
-    moving = [x for x in terms if isinstance(x, Statistic)]
-    if len(moving) != 1:
-        return False
-    factor = terms.pop(moving[0])
-    parts = linear(statistics[moving[0].part])
-    if len(parts) != 1:
-        return False
-    for component, monoid, body in heads:
-        scale = factor * parts.get(StateRef("self", component.name, component.type), 0.0)
-        if (monoid is MAX and scale < 0.0) or (monoid is MIN and scale > 0.0):
-            return {k: -scale * v for k, v in linear(body).items()} == terms
-    return False
-
-
-def _is_mean(statistic: Scalar, heads: Heads) -> bool:
-    """Whether the statistic is a multiple of Σ x · recip(Σ 1) of two heads."""
-    parts = list(linear(statistic))
-    if len(parts) != 1 or not (isinstance(parts[0], Apply) and parts[0].op == "mul"):
-        return False
-    known = {c.name: (m, b) for c, m, b in heads}
-    for total, inverse in (parts[0].args, parts[0].args[::-1]):
-        if not (isinstance(total, StateRef) and isinstance(inverse, Apply) and inverse.op == "recip"):
-            continue
-        count = inverse.args[0]
-        if isinstance(count, StateRef) and known[count.component][0] is SUM:
-            return known[total.component][0] is SUM and is_constant(known[count.component][1], 1.0)
-    return False
+def part_of(monoid: Monoid, k: int) -> Monoid:
+    """Component `k`, which needs no other, as a monoid of its own; the one of the language where it is that."""
+    component = monoid.components[k]
+    combine = replace_state(
+        monoid.combine[k], lambda x: StateRef(x.side, "value", x.type) if isinstance(x, StateRef) else None
+    )
+    kinds = (ANY, ALL) if component.type == "bool" else tuple(
+        make(component.type) for make in (sum_of, max_of, min_of, product_of)
+    )  # fmt: skip
+    for known in kinds:
+        if known.combine == (combine,) and known.identity == (monoid.identity[k],):
+            return known
+    return Monoid(component.name, (Component("value", component.type),), (combine,), (monoid.identity[k],))
 
 
 def rename_state(s: Scalar, names: Mapping[str, str]) -> Scalar:

@@ -16,6 +16,7 @@ from tang_egg.bounds import prove_inhabited
 from tang_egg.check_scalar import in_bounds
 from tang_egg.extract.certificate_mean import Meaning, index_names
 from tang_egg.extract.certificate_term import (
+    FALSE,
     TRUE,
     Ground,
     Term,
@@ -77,32 +78,83 @@ class Facts:
     # Conditions.
 
     def condition(self, texts: Sequence[str], values: Mapping[str, Value]) -> str:
-        """What a condition of a law says that is not so, in words; empty when all holds."""
-        sets: dict[str, Any] = {}
+        """What a condition of a law says that is not so, in words; empty when all holds.
+
+        Facts of relations are asked for on their own. A condition that is not known here does not hold.
+        """
+        known, sets = dict(values), dict[str, Any]()
         for text in texts:
             head, args = parsed_fact(text)
+            if (head in self.relations and head != "replaces") or head in _BOOKKEEPING:
+                continue
             if head == "replaces":
-                self._replaced(args, values, sets)
-            elif head == "=" and isinstance(args[0], Var) and isinstance(args[1], Node) and args[1].constructor == "fv":
-                sets[args[0].name] = instance(args[1].args[0], values)
-            elif head == "=" and isinstance(args[0], Node) and args[0].constructor == "set-intersect":
-                term, names = (sets.get(getattr(a, "name", "")) for a in args[0].args)
-                for name in names if isinstance(names, frozenset) else ():
-                    if not self.free_of(term, name):
-                        return f"a term depends on {name}"
-            elif head == "set-not-contains" and isinstance(args[0], Var):
-                name = instance(args[1], values)
-                known = sets.get(args[0].name)
-                if isinstance(known, frozenset):
-                    if name in known:
-                        return f"a view touches {name}"
-                elif not self.free_of(known, str(name)):
-                    return f"a term depends on {name}"
-            elif head == "!=" and instance(args[0], values) == instance(args[1], values):
-                return "two things that should differ are the same"
+                self._replaced(args, known, sets)
+                continue
+            check = _CONDITIONS.get(head)
+            wrong = check(self, args, known, sets) if check else None
+            if wrong is None:
+                return f"nothing is known of {text}"
+            if wrong:
+                return wrong
         return ""
 
+    def _equation(self, args: tuple[Any, ...], values: dict[str, Value], sets: dict[str, Any]) -> str | None:
+        """An equation: of sets of names, of the length or an element of a list, or between terms."""
+        left, right = args
+        if not isinstance(right, Node):
+            return None
+        if right.constructor in ("fv", "set-union") and isinstance(left, Var):
+            of = [right] if right.constructor == "fv" else list(right.args)
+            if not all(isinstance(x, Node) and x.constructor == "fv" for x in of):
+                return None
+            sets[left.name] = [instance(x.args[0], values) for x in of]  # type: ignore[union-attr]
+            return ""
+        if right.constructor in ("vec-length", "vec-get"):
+            listed = instance(right.args[0], values)
+            if not isinstance(listed, tuple):
+                return "a list was expected"
+            at = instance(right.args[1], values) if right.constructor == "vec-get" else None
+            if at is not None and not 0 <= at < len(listed):
+                return f"a list has no element {at}"
+            value = len(listed) if at is None else listed[at]
+            return "" if instance(left, values) == value else "a list has another length or other elements"
+        if isinstance(left, Var):
+            made = instance(right, values)
+            return "" if values.setdefault(left.name, made) == made else f"'{left.name}' is something else"
+        return None
+
+    def _disjoint(self, args: tuple[Any, ...], values: dict[str, Value], sets: dict[str, Any]) -> str | None:
+        """That a term depends on none of the names that a view replaces."""
+        left, right = args
+        if right != Node("set-empty", ()):
+            return None
+        terms, names = (sets.get(getattr(a, "name", "")) for a in left.args)
+        if not isinstance(terms, list) or not isinstance(names, frozenset):
+            return None
+        return next((f"a term depends on {n}" for n in sorted(names) for t in terms if not self.free_of(t, n)), "")
+
+    def _equal(self, args: tuple[Any, ...], values: dict[str, Value], sets: dict[str, Any]) -> str | None:
+        meets = isinstance(args[0], Node) and args[0].constructor == "set-intersect"
+        return (self._disjoint if meets else self._equation)(args, values, sets)
+
+    def _lacks(self, args: tuple[Any, ...], values: dict[str, Value], sets: dict[str, Any]) -> str | None:
+        name, known = instance(args[1], values), sets.get(getattr(args[0], "name", ""))
+        if isinstance(known, frozenset):
+            return f"a view touches {name}" if name in known else ""
+        if not isinstance(known, list):
+            return None
+        return "" if all(self.free_of(t, str(name)) for t in known) else f"a term depends on {name}"
+
+    def _differ(self, args: tuple[Any, ...], values: dict[str, Value], sets: dict[str, Any]) -> str | None:
+        same = instance(args[0], values) == instance(args[1], values)
+        return "two things that should differ are the same" if same else ""
+
+    def _worth(self, args: tuple[Any, ...], values: dict[str, Value], sets: dict[str, Any]) -> str | None:
+        """That a term mentions a name says where a law is of use, not where it holds."""
+        return "" if getattr(args[0], "name", "") in sets else None
+
     def _replaced(self, args: tuple[Any, ...], values: Mapping[str, Value], sets: dict[str, Any]) -> None:
+        """The names that a view replaces, and those by which it does."""
         key = instance(args[0], values)
         pairs = self.ground.encoding.views.get(str(key), ())
         incoming: set[str] = set()
@@ -153,6 +205,12 @@ class Facts:
         if self.meaning.scalar(e) is identity:
             return STRUCTURE
         return NUMBERS if isinstance(identity, Const) and self.trial.always(e, float(identity.value)) else ""
+
+    def _implies(self, p: Term, q: Term) -> str:
+        parts, wanted = _conjuncts(p), _conjuncts(q)
+        if wanted <= parts:
+            return STRUCTURE
+        return NUMBERS if all(b or not a for a, b in self.trial.values((p, q))) else ""
 
     def _extent(self, j: str, n: Term) -> str:
         size = self._size(j)
@@ -222,11 +280,38 @@ _CHECKS: dict[str, Callable[..., str]] = {
     "total": Facts._total,
     "statistic": Facts._statistic,
     "neutral": Facts._neutral,
+    "implies": Facts._implies,
     "extent": Facts._extent,
     "inverse_extent": Facts._inverse_extent,
     "inhabited": Facts._inhabited,
     "finite": Facts._finite,
 }
+
+
+_CONDITIONS: dict[str, Callable[..., str | None]] = {
+    "=": Facts._equal,
+    "!=": Facts._differ,
+    "set-not-contains": Facts._lacks,
+    "set-contains": Facts._worth,
+}
+"""How conditions are checked that are no facts: what is wrong, nothing, or None where that is not known."""
+
+_BOOKKEEPING = ("finished", "indexed", "clean")
+"""Relations of the e-graph's own schema: which closures look where; what they find is a fact that is checked."""
+
+
+def _conjuncts(t: Term) -> set[Term]:
+    """What has to hold for a condition to hold, itself among it."""
+    found, stack = set[Term](), [t]
+    while stack:
+        x = stack.pop()
+        if x not in found:
+            found.add(x)
+            if x.constructor == "Ap2" and x.args[0] == "and":
+                stack += children(x)
+            elif x.constructor == "Ap3" and x.args[0] == "select:bool" and x.args[3] is FALSE:
+                stack += children(x)[:2]
+    return found
 
 
 def claims_nothing(r: Relation) -> bool:

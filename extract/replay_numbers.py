@@ -24,15 +24,20 @@ RELATIVE = 1e-9
 Array = npt.NDArray[Any]
 
 
-def _arrays(graph: Graph) -> tuple[dict[str, Array], dict[str, int]]:
-    """Random inputs of a graph, and sizes of its dimensions."""
+def drawn_dims(graph: Graph) -> dict[str, int]:
+    """Small sizes for the dimensions of a graph."""
     trial = Trial(Encoding({}, frozenset()), seed=11)
-    for d in graph.dims():
-        trial.dim(d)
-    return {i.name: trial.array(i) for i in graph.inputs}, {d.name: trial.dim(d) for d in graph.dims()}
+    return {d.name: trial.dim(d) for d in graph.dims()}
 
 
-def differing(expected: Mapping[str, Array], got: Mapping[str, Array]) -> str:
+def drawn(graph: Graph, dims: Mapping[str, int] | None = None) -> tuple[dict[str, Array], dict[str, int]]:
+    """Random inputs of a graph, and sizes of its dimensions: those given, or small ones."""
+    trial = Trial(Encoding({}, frozenset()), seed=11)
+    trial.dims.update(drawn_dims(graph) if dims is None else dims)
+    return {i.name: trial.array(i) for i in graph.inputs}, dict(trial.dims)
+
+
+def differing(expected: Mapping[str, Array], got: Mapping[str, Array], relative: float = RELATIVE) -> str:
     """The first tensor of `got` that differs from the one of that name, or nothing."""
     for name, value in got.items():
         want = expected[name]
@@ -40,7 +45,7 @@ def differing(expected: Mapping[str, Array], got: Mapping[str, Array]) -> str:
             return name
         finite = np.isfinite(want.astype(float))
         scale = max(1e-300, float(np.abs(want[finite].astype(float)).max(initial=0.0)))
-        if not np.allclose(value, want, rtol=RELATIVE, atol=RELATIVE * scale, equal_nan=True):
+        if not np.allclose(value, want, rtol=relative, atol=relative * scale, equal_nan=True):
             return name
     return ""
 
@@ -55,7 +60,7 @@ class WindowNumbers:
         found = dict.fromkeys(s for t in shared.tensors for s in sources(t.body) if isinstance(s, Input))
         self.inputs = tuple(found)
         self.graph = Graph("window", self.inputs, shared.tensors)
-        self.arrays, self.dims = _arrays(self.graph)
+        self.arrays, self.dims = drawn(self.graph)
         self.expected = interpret(self.graph, self.arrays, self.dims, checked=False)
 
     def compare(self, made: Mapping[str, tuple[Stored, Scalar]]) -> None:
@@ -94,7 +99,7 @@ def _spread(t: Tensor) -> Scalar:
 
 def compare_graphs(graph: Graph, other: Graph) -> None:
     """Raises LawError when two graphs have different results on random inputs."""
-    arrays, dims = _arrays(graph)
+    arrays, dims = drawn(graph)
     expected = interpret(graph, arrays, dims, checked=False)
     wrong = differing(expected, interpret(other, arrays, dims, checked=False))
     if wrong:

@@ -22,6 +22,7 @@ from tang_egg.extract.certificate_program import Ending, Stored, ending_of
 from tang_egg.extract.certificate_term import Path, Term, at, ground, instance, malformed, replace_at, walk
 from tang_egg.extract.replay_facts import OPEN, Facts
 from tang_egg.extract.replay_numbers import WindowNumbers
+from tang_egg.extract.replayed import refused
 from tang_egg.extract.siblings import count_points, join_siblings
 from tang_egg.ir import Scalar
 from tang_egg.rules.law import Closure, Entry, Law
@@ -112,16 +113,14 @@ class WindowReplay:
         for name, t in zip(self.window.roots, self.shared.roots, strict=False):
             alias = self.state.get(t.name) is Term("Stored", (name,))
             if not alias and self.tensors[t.name] not in self.history.get(name, ()):
-                raise LawError(
+                raise refused(
                     f"nothing says that '{t.name}' is what '{name}' holds",
-                    where=f"window {self.number}, after its last step",
-                    mend="the certificate was changed, or made by another version: derive it anew",
+                    f"window {self.number}, after its last step",
                 )
         if len(self.window.roots) != len(self.shared.roots) or not set(self.window.roots) <= self.stored.keys():
-            raise LawError(
+            raise refused(
                 "the certificate does not say which tensors hold the results",
-                where=f"window {self.number}, after its last step",
-                mend="the certificate was changed, or made by another version: derive it anew",
+                f"window {self.number}, after its last step",
             )
 
     def _so_far(self) -> dict[str, tuple[Stored, Scalar]]:
@@ -287,10 +286,9 @@ class WindowReplay:
 
     def _refuse(self, s: CertifiedStep, why: str) -> NoReturn:
         names = s.tensor or ", ".join(s.tensors)
-        raise LawError(
+        raise refused(
             f"step {self.at} ({s.name}) does not follow: {why}",
-            where=f"window {self.number}, step {self.at} of {len(self.window.steps)}, tensor '{names}'",
-            mend="the certificate was changed, or made by another version: derive it anew",
+            f"window {self.number}, step {self.at} of {len(self.window.steps)}, tensor '{names}'",
         )
 
 

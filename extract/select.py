@@ -8,6 +8,7 @@ read is written by another, nothing needs itself; the sum of their times is leas
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -70,7 +71,10 @@ def cheapest(
     Raises SelectionError when no set of kernels does.
     """
     chosen = _needed(_solve(candidates, outputs, demands), outputs)
-    return [chosen[n] for n in _sorter(chosen).static_order()]
+    try:
+        return [chosen[n] for n in _sorter(chosen).static_order()]
+    except CycleError:  # a class is written twice, and only one of its writers can come first
+        return [chosen[n] for n in in_order(chosen, range(len(chosen)))]
 
 
 def reasons(terms: Terms) -> dict[str, str]:
@@ -86,6 +90,14 @@ def reasons(terms: Terms) -> dict[str, str]:
 
 
 def _candidates(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> list[Candidate]:
+    return _undominated(offered(terms, outputs, costs))
+
+
+def offered(terms: Terms, outputs: Sequence[ClassId], costs: Costs, *, every: bool = False) -> list[Candidate]:
+    """All kernels that could be run, those that others dominate among them.
+
+    `every`: kernels of several classes also where the model finds kernels of one class each faster.
+    """
     found: list[Candidate] = []
     needed: dict[ClassId, None] = {}
     pending = list(outputs)
@@ -101,7 +113,7 @@ def _candidates(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> list[
             if made is not None:
                 found.append(made)
                 pending.extend(made.reads)
-    return _undominated(found + _joined(terms, found, costs))
+    return found + _joined(terms, found, costs, every)
 
 
 def _undominated(candidates: list[Candidate]) -> list[Candidate]:
@@ -129,7 +141,7 @@ FEW = 24
 integer program takes minutes otherwise."""
 
 
-def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candidate]:
+def _joined(terms: Terms, single: list[Candidate], costs: Costs, every: bool) -> list[Candidate]:
     """Kernels that write several classes: best terms of classes whose outermost folds run over the same points."""
     best = _best(single)
     behind = _behind(best)
@@ -143,6 +155,7 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candida
     for k in ranked if few else ():
         for s in _outer_folds(k):
             groups.setdefault((s.indices, s.where, "as it is"), {}).setdefault(k.writes[0], k)
+            groups.setdefault((s.indices, s.where, frozenset(k.reads)), {}).setdefault(k.writes[0], k)
             groups.setdefault((s.monoid, s.body), {}).setdefault(k.writes[0], k)
     found: list[Candidate] = []
     place = {c: n for n, c in enumerate(best)}
@@ -155,7 +168,7 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs) -> list[Candida
                 if any(_waits(k, behind) & set(writes) for k in group) or not _same_grid(terms, writes):
                     continue
                 made = _candidate(terms, writes, tuple(k.variants[0] for k in group), costs)
-                if made is not None and made.estimate.seconds < sum(k.estimate.seconds for k in group):
+                if made is not None and (every or made.estimate.seconds < sum(k.estimate.seconds for k in group)):
                     found.append(made)
     return found
 
@@ -217,13 +230,47 @@ def _same_grid(terms: Terms, writes: tuple[ClassId, ...]) -> bool:
 def _solve(
     candidates: Sequence[Candidate], outputs: Sequence[ClassId], demands: Sequence[Collection[int]]
 ) -> list[Candidate]:
+    found = solve(candidates, outputs, [k.estimate.seconds for k in candidates], demands)
+    return [candidates[n] for n in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A second cost of each candidate, and what those of all chosen ones may come to together."""
+
+    costs: Sequence[float]
+    most: float
+
+
+def solve(
+    candidates: Sequence[Candidate],
+    outputs: Sequence[ClassId],
+    costs: Sequence[float],
+    demands: Sequence[Collection[int]] = (),
+    *,
+    without: Sequence[Collection[int]] = (),
+    under: Ceiling | None = None,
+) -> list[int]:
+    """Positions of the candidates that write `outputs` at the least sum of `costs`; one of infinite cost is not taken.
+
+    `demands`: see `cheapest`. `without`: sets of positions of which at least one is not taken.
+    Raises SelectionError when there are none.
+    """
     writers: dict[ClassId, list[int]] = {}
     for n, k in enumerate(candidates):
         for c in k.writes:
             writers.setdefault(c, []).append(n)
     program = pulp.LpProblem("kernels", pulp.LpMinimize)
     take = [pulp.LpVariable(f"k{n}", cat="Binary") for n in range(len(candidates))]
-    program += pulp.lpSum(k.estimate.seconds * 1e6 * x for k, x in zip(candidates, take, strict=True))
+    for x, cost in zip(take, costs, strict=True):
+        if cost == math.inf:
+            x.upBound = 0
+    program += pulp.lpSum(cost * 1e6 * x for cost, x in zip(costs, take, strict=True) if cost < math.inf)
+    for some in without:
+        program += pulp.lpSum(take[n] for n in some) <= len(some) - 1
+    if under is not None:
+        known = [(c, x) for c, x in zip(under.costs, take, strict=True) if c < math.inf]
+        program += pulp.lpSum(c * 1e6 * x for c, x in known) <= under.most * 1e6
     for c in dict.fromkeys(outputs):
         program += pulp.lpSum(take[n] for n in writers.get(c, ())) >= 1
     for some in demands:
@@ -233,9 +280,13 @@ def _solve(
             program += pulp.lpSum(take[n] for n in some) <= 1
     for n, wanted in _uses(candidates, outputs, demands):
         program += pulp.lpSum(take[m] for m, k in enumerate(candidates) if set(k.reads) & wanted) >= take[n]
+    # a variable for each class that is read: solvers branch on what is stored first, and are many times as fast
+    kept = {c: pulp.LpVariable(f"c{n}", cat="Binary") for n, c in enumerate(dict.fromkeys(_read(candidates)))}
+    for c, x in kept.items():
+        program += pulp.lpSum(take[m] for m in writers.get(c, ())) >= x
     for n, k in enumerate(candidates):
         for c in k.reads:
-            program += pulp.lpSum(take[m] for m in writers.get(c, ())) >= take[n]
+            program += kept[c] >= take[n]
     while True:
         status = program.solve(_solver())
         if pulp.LpStatus[status] != "Optimal":
@@ -244,20 +295,33 @@ def _solve(
                 where=f"{len(candidates)} candidate kernels",
                 mend="report this with the graph",
             )
-        chosen = [candidates[n] for n, x in enumerate(take) if (x.value() or 0) > 0.5]
-        knot = _knot(chosen)
-        if not knot:
-            return chosen
-        # Cycles are rare, so they are cut when they turn up instead of being ordered away beforehand: of the ways that
-        # lead around, whatever kernels go them, one stays closed.
-        taken = []
-        for number, (needed, written) in enumerate(knot):
-            way = pulp.LpVariable(f"way{len(program.constraints)}_{number}", 0, 1)
-            for n in writers.get(written, ()):
-                if needed in candidates[n].reads:
-                    program += way >= take[n]
-            taken.append(way)
-        program += pulp.lpSum(taken) <= len(knot) - 1
+        found = [n for n, x in enumerate(take) if (x.value() or 0) > 0.5]
+        stuck = set(found) - set(in_order(candidates, found))
+        if not stuck:
+            return found
+        # Circles are rare, so they are cut when they turn up instead of being ordered away beforehand: the first of the
+        # kernels that write classes of a circle reads none of them.
+        circle = {c for n in stuck for c in candidates[n].writes}
+        circle -= {c for n in found if n not in stuck for c in candidates[n].writes}
+        first = [take[m] for m, k in enumerate(candidates) if circle & set(k.writes) and not circle & set(k.reads)]
+        for n, k in enumerate(candidates):
+            if circle & set(k.writes) and circle & set(k.reads):
+                program += pulp.lpSum(first) >= take[n]
+
+
+def in_order(candidates: Sequence[Candidate], some: Collection[int]) -> list[int]:
+    """Those of some positions that can run one after another, each when all that it reads is written, in an order."""
+    left, have = list(some), set[ClassId]()
+    order: list[int] = []
+    while ready := [n for n in left if have.issuperset(candidates[n].reads)]:
+        order += ready
+        left = [n for n in left if n not in ready]
+        have.update(c for n in ready for c in candidates[n].writes)
+    return order
+
+
+def _read(candidates: Sequence[Candidate]) -> Iterator[ClassId]:
+    return (c for k in candidates for c in k.reads)
 
 
 def _uses(
@@ -274,17 +338,6 @@ def _uses(
             yield from ((n, {c}) for c in k.writes if c in inner)
         elif len(inner) == len(k.writes):
             yield n, inner
-
-
-def _knot(chosen: list[Candidate]) -> list[tuple[ClassId, ClassId]]:
-    """A circle of classes that wait for each other: pairs (read, written), each of one chosen kernel; or nothing."""
-    try:
-        _sorter(chosen).prepare()
-    except CycleError as circle:
-        steps = itertools.pairwise(chosen[n] for n in circle.args[1])
-        classes = [next(c for c in before.writes if c in after.reads) for before, after in steps]
-        return list(itertools.pairwise([*classes, classes[0]]))
-    return []
 
 
 def _sorter(chosen: list[Candidate]) -> TopologicalSorter[int]:

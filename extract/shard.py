@@ -18,11 +18,13 @@ from tang_egg.extract.axes import Axis, indices_along, named_axes
 from tang_egg.extract.derive import Step
 from tang_egg.extract.merge import (
     Merge,
+    Place,
     check_alone,
     check_order,
-    enclosing,
     in_order,
     is_wide,
+    narrowed,
+    needed_at,
     places_of,
     step,
     stored_type,
@@ -143,6 +145,7 @@ class _Sharding:
     exchanges: list[Exchange] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     states: dict[Reduce, Merge] = field(default_factory=dict)
+    needed: dict[Reduce, Place] = field(default_factory=dict)
     made: dict[Source, Source] = field(default_factory=dict)
 
     @property
@@ -150,7 +153,7 @@ class _Sharding:
         return self.length * self.ranks is self.size
 
     def kernel(self, k: KernelPlan) -> None:
-        self.states = {}
+        self.states, self.needed = {}, needed_at(*(t.body for t in k.outputs))
         outputs: list[Tensor] = []
         for t in k.outputs:
             moved = {i: Index(i.name, self.length) for i in self.cut.local[t]}
@@ -189,7 +192,7 @@ class _Sharding:
                     fold = done[s]
                     assert isinstance(fold, Reduce)
                     index = next(m for i, m in moved.items() if i in s.indices)
-                    merge = self._state(fold, index, enclosing(fold, places[s]), kernel)
+                    merge = self._state(fold, index, self.needed[whole(s)], kernel)
                     done[s] = (
                         merge.read(s.part, f"{kernel}_merged", self.taken, self.kernels, is_wide(self.program.graph))
                         if places[s].nested
@@ -243,14 +246,12 @@ class _Sharding:
         indices = tuple(moved.get(i, i) for i in s.indices)
         return Reduce(s.monoid, indices, where, tuple(done[b] for b in s.body), s.part, s.at)
 
-    def _state(self, fold: Reduce, index: Index, given: tuple[Inequality, ...], kernel: str) -> Merge:
+    def _state(self, fold: Reduce, index: Index, needed: Place, kernel: str) -> Merge:
         key = whole(fold)
         if key in self.states:
             return self.states[key]
         check_order(fold, index)
         check_alone(fold)
-        conditions = tuple(dict.fromkeys((*fold.where.affine, *given)))
-        local = replace(fold, where=Domain(conditions, fold.where.data))
         wide = is_wide(self.program.graph)
         sends: list[Tensor] = []
         gathers: list[Input] = []
@@ -258,7 +259,7 @@ class _Sharding:
         share = Index(unique("rank", names), affine(self.ranks))
         reads: dict[int, Read] = {}
         for n, component in enumerate(fold.monoid.components):
-            one = replace(local, part=n)
+            one = narrowed(replace(fold, part=n), needed)
             label = component.name if component.name.isidentifier() else f"c{n}"
             sent = Tensor(
                 unique(f"{kernel}_{label}", self.taken), in_order(free(one)), one, stored_type(fold.monoid, n, wide)

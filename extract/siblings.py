@@ -5,12 +5,12 @@ Equal components are kept once, so that passes with equal heads share them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from tang_egg.affine import Index
-from tang_egg.extract.passes import rename_state, replaced
+from tang_egg.extract.passes import part_of, rename_state, replaced, selected
 from tang_egg.ir import Const, Domain, Reduce, Scalar, StateRef, children, const, free, map_children, walk
 from tang_egg.monoid import SUM, Component, Follow, Monoid
 from tang_egg.rules.table import stands
@@ -140,6 +140,9 @@ def join_siblings(roots: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
 
 def _join_once(roots: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
     top = _outermost(roots)
+    held = _held(top)
+    if held:
+        return tuple(replaced(r, held) for r in roots)
     groups: dict[tuple[tuple[Index, ...], Domain], list[Reduce]] = {}
     for f in top:
         groups.setdefault((f.indices, f.where), []).append(f)
@@ -159,6 +162,21 @@ def _join_once(roots: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         mapping: dict[Scalar, Scalar] = {m: joined.fold(places[m][m.part]) for m in chosen}
         return tuple(replaced(r, mapping) for r in roots)
     return roots
+
+
+def _held(folds: Sequence[Reduce]) -> dict[Scalar, Scalar]:
+    """Folds over a domain that a pass over all points has as a component, as that component."""
+    found: dict[Scalar, Scalar] = {}
+    for f in folds:
+        if f.where.everywhere or not f.monoid.scalar or f.monoid.followers:
+            continue
+        body = selected(f.where, f.body[0], f.monoid.identity[0])
+        for g in folds:
+            if g.where.everywhere and set(g.indices) == set(f.indices) and body in g.body:
+                k = g.body.index(body)
+                if g.monoid.components[k].follow is None and part_of(g.monoid, k) is f.monoid:
+                    found[f] = Reduce(g.monoid, g.indices, g.where, g.body, k)
+    return found
 
 
 def _outermost(roots: tuple[Scalar, ...]) -> list[Reduce]:

@@ -24,9 +24,10 @@ from tang_egg.extract.merge import (
     Place,
     check_alone,
     check_order,
-    enclosing,
     in_order,
     is_wide,
+    narrowed,
+    needed_at,
     places_of,
     step,
     stored_type,
@@ -110,7 +111,8 @@ def _split_axis(
     wide = is_wide(program.graph)
     for k in program.kernels:
         indices = set().union(*(along[t] for t in k.outputs))
-        splitting = _Splitting(k, indices, parts, taken, wide)
+        needed = needed_at(*(replace_sources(t.body, lambda s: replaced.get(s, s)) for t in k.outputs))
+        splitting = _Splitting(k, indices, parts, taken, wide, needed)
         for t in k.outputs:
             body = splitting.body(replace_sources(t.body, lambda s: replaced.get(s, s)))
             replaced[t] = replace(t, body=body)
@@ -135,6 +137,7 @@ class _Splitting:
     parts: int
     taken: set[str]
     wide: bool
+    needed: Mapping[Reduce, Place]
     kernels: list[KernelPlan] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     states: dict[Reduce, Merge] = field(default_factory=dict)
@@ -146,35 +149,34 @@ class _Splitting:
             new = map_children(s, lambda c: done[c])
             if isinstance(s, Reduce) and self.along & set(s.indices):
                 assert isinstance(new, Reduce)
-                new = self._value(new, places[s])
+                new = self._value(new, places[s].nested, self.needed.get(whole(s), Place(True)))
             done[s] = new
         return done[root]
 
-    def _value(self, fold: Reduce, place: Place) -> Scalar:
+    def _value(self, fold: Reduce, nested: bool, needed: Place) -> Scalar:
         key = whole(fold)
         if key not in self.states:
-            self.states[key] = self._state(fold, place)
+            self.states[key] = self._state(fold, needed)
         merge = self.states[key]
-        if place.nested:
+        if nested:
             return merge.read(fold.part, f"{self.kernel.name}_merged", self.taken, self.kernels, self.wide)
         return merge.fold(fold.part)
 
-    def _state(self, fold: Reduce, place: Place) -> Merge:
+    def _state(self, fold: Reduce, needed: Place) -> Merge:
         index = next(i for i in fold.indices if i in self.along)
         check_order(fold, index)
         check_alone(fold)
         share, inside, at, guards = _shares(fold, index, self.parts)
         moved = {index: at}
-        conditions = enclosing(fold, place)
         where = Domain(
-            tuple(dict.fromkeys((*(c.substitute({index: at}) for c in fold.where.affine), *guards, *conditions))),
+            tuple(dict.fromkeys((*(c.substitute({index: at}) for c in fold.where.affine), *guards))),
             tuple(substitute(d, moved) for d in fold.where.data),
         )
         indices = tuple(inside if i is index else i for i in fold.indices)
         partial = Reduce(fold.monoid, indices, where, tuple(substitute(b, moved) for b in fold.body), 0, fold.at)
         parts: dict[int, Tensor] = {}
         for n in range(len(fold.monoid.components)):
-            one = replace(partial, part=n)
+            one = narrowed(replace(partial, part=n), needed)
             name = unique(f"{self.kernel.name}_share", self.taken)
             parts[n] = Tensor(
                 name, (share, *in_order(free(one) - {share})), one, stored_type(fold.monoid, n, self.wide)

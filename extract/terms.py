@@ -76,6 +76,7 @@ class Terms:
     _one_pass: dict[Scalar, bool] = field(default_factory=dict)
     _counts: dict[Scalar, int] = field(default_factory=dict)
     _stored: dict[Scalar, frozenset[Input]] = field(default_factory=dict)
+    _open: dict[Scalar, frozenset[Scan]] = field(default_factory=dict)
     _uses: dict[ClassId, int] = field(default_factory=dict)
     _inner: set[ClassId] = field(default_factory=set)
     _carried: dict[tuple[str, str, ClassId], list[ClassId]] = field(default_factory=dict)
@@ -191,7 +192,7 @@ class Terms:
         return True
 
     def _admissible(self, c: ClassId, term: Scalar) -> bool:
-        if self._depth(term)[0] > NESTING or self._depth(term)[1] > SEQUENCE:
+        if self._depth(term)[0] > NESTING or self._depth(term)[1] > SEQUENCE or self._carries_rows(term):
             return False
         allowed = self.saturation.snapshot.free.get(c)
         return allowed is None or {self.saturation.encoding.name(i) for i in free(term)} <= allowed
@@ -199,9 +200,10 @@ class Terms:
     def _diverse(self, ranked: list[Variant]) -> list[Variant]:
         """The cheapest terms, and the best of each kind that a user may need although it costs more here.
 
-        Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass (it
-        pays off only once its siblings join); shallowest; folds over the fewest stored classes; a mean by its own count
-        (only that is a mean of what a pass has seen so far).
+        Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass,
+        and the same reading nothing stored (they pay off only once their siblings join); shallowest; folds over the
+        fewest stored classes; a mean by its own count (only that is a mean of what a pass has seen so far); where scans
+        are open, without one (a fold around may not hold it), and of these reading what is stored.
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
@@ -209,11 +211,15 @@ class Terms:
         kinds += simple[:1]
         lean = sorted(simple, key=lambda v: (self._folds(v.term), len(self._placeholders_in(v.term))))
         kinds += [v for v in lean if self._passes(v.term)][:1]
+        kinds += [v for v in lean if self._passes(v.term) and not self.reads_stored(v.term)][:1]
         kinds += [v for v in ranked if self._passes(v.term) and self._depth(v.term)[0] == NESTING][:1]
         kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
         reading = [v for v in ranked if self.reads_stored(v.term) and self._folds(v.term)]
         kinds += sorted(reading, key=lambda v: (len(self._placeholders_in(v.term)), v.cost))[:1]
         kinds += [v for v in ranked if self._counts_points(v.term) and not self.reads_stored(v.term)][:1]
+        if any(self._open_scans(v.term) for v in ranked):
+            closed = [v for v in ranked if not self._open_scans(v.term)]
+            kinds += [*closed[:1], *[v for v in closed if self.reads_stored(v.term)][:1]]
         return list(dict.fromkeys(kinds))
 
     def _counts_points(self, term: Scalar) -> bool:
@@ -422,6 +428,32 @@ class Terms:
                 waiting = max(waiting, 1)
             self._depths[s] = (nested, waiting)
         return self._depths[s]
+
+    def _carries_rows(self, s: Scalar) -> bool:
+        """Whether a term holds a scan that runs around it, with a state for each of unknown many points of the term.
+
+        The scan goes from one point of its index to the next outside of the fold, so all of these states would be kept
+        at once; stored, the scan has the fold's index around it. So it is of a scan within a scan over another index.
+        """
+        if isinstance(s, Scan):
+            within = [x for x in self._open_scans(s) if x.index is not s.index and s.index in free(x)]
+            return any(i.size.value is None for x in within for i in (x.index, s.index))
+        if not isinstance(s, Reduce):
+            return False
+        for scan in frozenset().union(*map(self._open_scans, children(s))):
+            after = s.indices[s.indices.index(scan.index) + 1 :] if scan.index in s.indices else s.indices
+            if any(i.size.value is None and i in free(scan) for i in after):
+                return True
+        return False
+
+    def _open_scans(self, s: Scalar) -> frozenset[Scan]:
+        """The scans in a term whose index no fold in it binds."""
+        if s not in self._open:
+            found = frozenset((s,)) if isinstance(s, Scan) else frozenset[Scan]()
+            found = found.union(*map(self._open_scans, children(s)))
+            bound = s.indices if isinstance(s, Reduce) else ()
+            self._open[s] = frozenset(x for x in found if x.index not in bound)
+        return self._open[s]
 
     def _size(self, s: Scalar) -> int:
         if s not in self._sizes:

@@ -18,6 +18,7 @@ Theorem walk_Ap1 : Statements.cascade_walk_Ap1. Proof. nothing. Qed.
 Theorem walk_Ap2 : Statements.cascade_walk_Ap2. Proof. nothing. Qed.
 Theorem walk_Ap3 : Statements.cascade_walk_Ap3. Proof. nothing. Qed.
 Theorem plain_fold : Statements.cascade_plain_fold. Proof. nothing. Qed.
+Theorem plain_pass : Statements.cascade_plain_pass. Proof. nothing. Qed.
 Theorem plain_one : Statements.cascade_plain_one. Proof. nothing. Qed.
 Theorem plain_left : Statements.cascade_plain_left. Proof. nothing. Qed.
 Theorem plain_right : Statements.cascade_plain_right. Proof. nothing. Qed.
@@ -27,6 +28,12 @@ Theorem moving_Ap2 : Statements.cascade_moving_Ap2. Proof. nothing. Qed.
 Theorem moving_Ap3 : Statements.cascade_moving_Ap3. Proof. nothing. Qed.
 Theorem keeps : Statements.cascade_keeps. Proof. nothing. Qed.
 Theorem want_sum : Statements.cascade_want_sum. Proof. nothing. Qed.
+Theorem want_selected : Statements.cascade_want_selected. Proof. nothing. Qed.
+Theorem want_spread : Statements.cascade_want_spread. Proof. nothing. Qed.
+Theorem want_left : Statements.cascade_want_left. Proof. nothing. Qed.
+Theorem want_right : Statements.cascade_want_right. Proof. nothing. Qed.
+Theorem spreading_product : Statements.cascade_spreading_product. Proof. nothing. Qed.
+Theorem spreading_negated : Statements.cascade_spreading_negated. Proof. nothing. Qed.
 
 (** * Where statistics stand *)
 Lemma ok_at p h d (e : env) : ok e -> ok (Env p h d) -> ok (Env p (fun _ => Fin 0) (fun _ => Fin 0)).
@@ -197,9 +204,53 @@ Proof.
   red. intros z x j _ J E Z X. intros e l O I. at_points. unfold Ap1, Total. simpl now.
   rewrite <- sum_neg. apply fold_ext. intros v V. now rewrite E by auto.
 Qed.
+Theorem total_selected : Statements.cascade_total_selected.
+Proof.
+  red. intros z p c j f u U P _ J Z [E Free] DU NU DP NP Fz Fc Ff Fu.
+  assert (TU : timeless u) by eauto using depends_timeless. assert (TP : timeless p) by eauto using depends_timeless.
+  assert (T : timeless (Ap3 select p u (Lit (Fin 0)))).
+  { intros a b A B S H. unfold Ap3. rewrite (TP a b), (TU a b) by auto. reflexivity. }
+  assert (FS : finite (Ap3 select p u (Lit (Fin 0)))).
+  { intros a A. unfold Ap3, select, Lit. destruct (p a); simpl; auto. }
+  split; [|exact T]. intros e l O I. at_points. unfold Ap2, Keep, Total. rewrite before_fold by auto. simpl now.
+  rewrite <- sum_scale by auto. apply fold_ext. intros v V. rewrite Z by auto. unfold Ap3, select, Lit.
+  destruct (p (set j v e)).
+  - rewrite E by auto. unfold Ap2. now rewrite Free by auto using range_allowed.
+  - pose proof (Ff e O) as F. destruct (f e); simpl in *; try tauto. f_equal. ring.
+Qed.
+Theorem total_selected_add : Statements.cascade_total_selected_add.
+Proof.
+  red. intros z p c x y j _ J Z E Fz Fc Fx Fy. repeat split; trivial.
+  intros e l O I. at_points. unfold Ap2, Total. simpl now.
+  rewrite <- (fold_op Sum). apply fold_ext. intros v V. rewrite Z by auto. unfold Ap3, select, Lit.
+  destruct (p (set j v e)); [now rewrite E by auto | simpl; f_equal; ring].
+Qed.
 Theorem distribute : Statements.cascade_distribute.
 Proof.
   red. intros. intros here O. unfold Ap2. at_here. reals. simpl. f_equal. ring.
+Qed.
+
+(** * A sum in two, of which one has a factor that is finished late *)
+Theorem spread_left : Statements.cascade_spread_left.
+Proof. red. intros. assumption. Qed.
+Theorem spread_right : Statements.cascade_spread_right.
+Proof.
+  red. intros. intros here O. match goal with E : eqv _ (Ap2 xadd _ _) |- _ => rewrite (E here O) end.
+  unfold Ap2. apply xadd_comm.
+Qed.
+Ltac spread_in := red; intros; intros here O;
+  repeat match goal with
+  | E : eqv ?e _ |- context [?e here] => rewrite (E here O)
+  | S : spreads ?x _ _ _ |- _ => unfold spreads in S
+  end; unfold Ap1, Ap2; repeat match goal with S : eqv ?x _ |- context [?x here] => rewrite (S here O) end;
+  unfold Ap2; at_here; reals; simpl; f_equal; ring.
+Theorem spread_product_left : Statements.cascade_spread_product_left. Proof. spread_in. Qed.
+Theorem spread_product_right : Statements.cascade_spread_product_right. Proof. spread_in. Qed.
+Theorem spread_negated : Statements.cascade_spread_negated. Proof. spread_in. Qed.
+Theorem spread : Statements.cascade_spread.
+Proof.
+  red. intros. intros here O. unfold Red. unfold Ap2 at 1. rewrite <- (fold_op Sum). apply fold_ext. intros v V.
+  match goal with S : spreads _ _ _ _ |- _ => apply S end. eauto using ok_point, points_range.
 Qed.
 
 (** * One pass *)

@@ -90,6 +90,18 @@ Definition domain_narrow_not : Statements.domain_narrow_not := TangEgg.Domain.na
 Definition domain_empty : Statements.domain_empty := TangEgg.Domain.empty.
 Definition domain_doubt_0 : Statements.domain_doubt_0 := TangEgg.Domain.doubt_0.
 Definition domain_doubt_1 : Statements.domain_doubt_1 := TangEgg.Domain.doubt_1.
+Definition domain_implies_part : Statements.domain_implies_part := TangEgg.Domain.implies_part.
+Definition domain_implies_left : Statements.domain_implies_left := TangEgg.Domain.implies_left.
+Definition domain_implies_right : Statements.domain_implies_right := TangEgg.Domain.implies_right.
+Definition domain_implies_both : Statements.domain_implies_both := TangEgg.Domain.implies_both.
+Definition domain_implies_guard : Statements.domain_implies_guard := TangEgg.Domain.implies_guard.
+Definition domain_implies_guarded : Statements.domain_implies_guarded := TangEgg.Domain.implies_guarded.
+Definition domain_known : Statements.domain_known := TangEgg.Domain.known.
+Definition domain_alike : Statements.domain_alike := TangEgg.Domain.alike.
+Definition domain_select_under : Statements.domain_select_under := TangEgg.Domain.select_under.
+Definition domain_select_over : Statements.domain_select_over := TangEgg.Domain.select_over.
+Definition domain_select_beside : Statements.domain_select_beside := TangEgg.Domain.select_beside.
+Definition domain_any : Statements.domain_any := TangEgg.Domain.any.
 Definition domain_finite_literal : Statements.domain_finite_literal := TangEgg.Domain.finite_literal.
 Definition domain_finite_sum : Statements.domain_finite_sum := TangEgg.Domain.finite_sum.
 Definition domain_finite_product : Statements.domain_finite_product := TangEgg.Domain.finite_product.
@@ -167,6 +179,7 @@ Definition cascade_walk_Ap1 : Statements.cascade_walk_Ap1 := TangEgg.Cascade.wal
 Definition cascade_walk_Ap2 : Statements.cascade_walk_Ap2 := TangEgg.Cascade.walk_Ap2.
 Definition cascade_walk_Ap3 : Statements.cascade_walk_Ap3 := TangEgg.Cascade.walk_Ap3.
 Definition cascade_plain_fold : Statements.cascade_plain_fold := TangEgg.Cascade.plain_fold.
+Definition cascade_plain_pass : Statements.cascade_plain_pass := TangEgg.Cascade.plain_pass.
 Definition cascade_plain_one : Statements.cascade_plain_one := TangEgg.Cascade.plain_one.
 Definition cascade_plain_left : Statements.cascade_plain_left := TangEgg.Cascade.plain_left.
 Definition cascade_plain_right : Statements.cascade_plain_right := TangEgg.Cascade.plain_right.
@@ -223,7 +236,21 @@ Definition cascade_want_sum : Statements.cascade_want_sum := TangEgg.Cascade.wan
 Definition cascade_total_split : Statements.cascade_total_split := TangEgg.Cascade.total_split.
 Definition cascade_total_add : Statements.cascade_total_add := TangEgg.Cascade.total_add.
 Definition cascade_total_negated : Statements.cascade_total_negated := TangEgg.Cascade.total_negated.
+Definition cascade_want_selected : Statements.cascade_want_selected := TangEgg.Cascade.want_selected.
+Definition cascade_total_selected : Statements.cascade_total_selected := TangEgg.Cascade.total_selected.
+Definition cascade_total_selected_add : Statements.cascade_total_selected_add := TangEgg.Cascade.total_selected_add.
 Definition cascade_distribute : Statements.cascade_distribute := TangEgg.Cascade.distribute.
+Definition cascade_want_spread : Statements.cascade_want_spread := TangEgg.Cascade.want_spread.
+Definition cascade_spreading_product : Statements.cascade_spreading_product := TangEgg.Cascade.spreading_product.
+Definition cascade_spreading_negated : Statements.cascade_spreading_negated := TangEgg.Cascade.spreading_negated.
+Definition cascade_want_left : Statements.cascade_want_left := TangEgg.Cascade.want_left.
+Definition cascade_spread_left : Statements.cascade_spread_left := TangEgg.Cascade.spread_left.
+Definition cascade_spread_product_left : Statements.cascade_spread_product_left := TangEgg.Cascade.spread_product_left.
+Definition cascade_want_right : Statements.cascade_want_right := TangEgg.Cascade.want_right.
+Definition cascade_spread_right : Statements.cascade_spread_right := TangEgg.Cascade.spread_right.
+Definition cascade_spread_product_right : Statements.cascade_spread_product_right := TangEgg.Cascade.spread_product_right.
+Definition cascade_spread_negated : Statements.cascade_spread_negated := TangEgg.Cascade.spread_negated.
+Definition cascade_spread : Statements.cascade_spread := TangEgg.Cascade.spread.
 Definition cascade_pass : Statements.cascade_pass := TangEgg.Cascade.pass.
 Definition scan_prefix : Statements.scan_prefix := TangEgg.Scan.prefix.
 Definition scan_chunk : Statements.scan_chunk := TangEgg.Scan.chunk.
@@ -365,6 +392,18 @@ Definition everything {the_world : Semantics.world} {the_integers : Semantics.in
    domain_empty,
    domain_doubt_0,
    domain_doubt_1,
+   domain_implies_part,
+   domain_implies_left,
+   domain_implies_right,
+   domain_implies_both,
+   domain_implies_guard,
+   domain_implies_guarded,
+   domain_known,
+   domain_alike,
+   domain_select_under,
+   domain_select_over,
+   domain_select_beside,
+   domain_any,
    domain_finite_literal,
    domain_finite_sum,
    domain_finite_product,
@@ -442,6 +481,7 @@ Definition everything {the_world : Semantics.world} {the_integers : Semantics.in
    cascade_walk_Ap2,
    cascade_walk_Ap3,
    cascade_plain_fold,
+   cascade_plain_pass,
    cascade_plain_one,
    cascade_plain_left,
    cascade_plain_right,
@@ -498,7 +538,21 @@ Definition everything {the_world : Semantics.world} {the_integers : Semantics.in
    cascade_total_split,
    cascade_total_add,
    cascade_total_negated,
+   cascade_want_selected,
+   cascade_total_selected,
+   cascade_total_selected_add,
    cascade_distribute,
+   cascade_want_spread,
+   cascade_spreading_product,
+   cascade_spreading_negated,
+   cascade_want_left,
+   cascade_spread_left,
+   cascade_spread_product_left,
+   cascade_want_right,
+   cascade_spread_right,
+   cascade_spread_product_right,
+   cascade_spread_negated,
+   cascade_spread,
    cascade_pass,
    scan_prefix,
    scan_chunk,

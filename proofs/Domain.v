@@ -18,12 +18,12 @@ Theorem neutral_all : Statements.domain_neutral_all. Proof. literal. Qed.
 
 Theorem narrow : Statements.domain_narrow.
 Proof.
-  intros T m x j w c y _ N e O. unfold Red, points. rewrite !fold_filter. apply fold_ext. intros v V.
+  intros T m y s c x j w _ N _ e O. unfold Red, points. rewrite !fold_filter. apply fold_ext. intros v V.
   unfold Ap2, Ap3, select. destruct (w _); simpl; auto. destruct (c _); auto. now rewrite (N _ (ok_point _ _ _ O V)).
 Qed.
 Theorem narrow_not : Statements.domain_narrow_not.
 Proof.
-  intros T m x j w c y _ N e O. unfold Red, points. rewrite !fold_filter. apply fold_ext. intros v V.
+  intros T m y s c x j w _ N _ e O. unfold Red, points. rewrite !fold_filter. apply fold_ext. intros v V.
   unfold Ap1, Ap2, Ap3, select. destruct (w _); simpl; auto. destruct (c _); simpl; auto.
   now rewrite (N _ (ok_point _ _ _ O V)).
 Qed.
@@ -33,6 +33,41 @@ Proof.
 Qed.
 Theorem doubt_0 : Statements.domain_doubt_0. Proof. intros; red; intros; exact I. Qed.
 Theorem doubt_1 : Statements.domain_doubt_1. Proof. intros; red; intros; exact I. Qed.
+
+(** Which conditions follow from which: [logic] tells the values of all conditions at an environment apart. *)
+Ltac logic e O := repeat match goal with
+  | H : implies ?a ?b |- _ => let K := fresh "K" in pose proof (H e O) as K; clear H
+  | H : eqv ?a ?b |- _ => let K := fresh "K" in pose proof (H e O) as K; clear H end;
+  unfold Ap2, Ap3, select in *;
+  repeat match goal with x : sc bool |- _ => destruct (x e); clear x end; simpl in *; intuition congruence.
+Theorem implies_part : Statements.domain_implies_part.
+Proof. red. intros. repeat split; intros here O; logic here O. Qed.
+Theorem implies_both : Statements.domain_implies_both.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem implies_left : Statements.domain_implies_left.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem implies_right : Statements.domain_implies_right.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem implies_guard : Statements.domain_implies_guard.
+Proof. red. intros. intros here O. auto. Qed.
+Theorem implies_guarded : Statements.domain_implies_guarded.
+Proof. red. intros. split; intros here O; unfold Lit in *; logic here O. Qed.
+Theorem known : Statements.domain_known.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem alike : Statements.domain_alike.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem select_under : Statements.domain_select_under.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem select_over : Statements.domain_select_over.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem select_beside : Statements.domain_select_beside.
+Proof. red. intros. intros here O. logic here O. Qed.
+Theorem any : Statements.domain_any.
+Proof.
+  red. intros j w _ H e O. destruct (H e O) as [v [I V]]. unfold Red, Lit.
+  assert (P : In v (points j w e)) by (unfold points; rewrite filter_In; now split).
+  induction (points j w e) as [|a l IH]; [destruct P|]. reflexivity.
+Qed.
 
 (** What a class is: the value of the term that it equals. *)
 Ltac as_term := match goal with E : eqv ?x ?y, O : ok ?e |- context [?x ?e] =>

@@ -204,10 +204,12 @@ Definition replaces (k : view) (D J : names) : Prop :=
 Definition clean {A} (x : sc A) (j : string) : Prop :=
   forall a b, ok a -> ok b -> pos a = pos b -> x a = x b.
 Definition split (b : sc xr) (j : string) (f u : sc xr) : Prop := eqv b (Ap2 xmul f u) /\ free f j.
+Definition spreads (b : sc xr) (j : string) (p q : sc xr) : Prop := eqv b (Ap2 xadd p q).
 Definition extent (j : string) (n : sc xr) : Prop := eqv n (Lit (Fin (INR (size j)))).
 Definition inverse_extent (j : string) (n : sc xr) : Prop := eqv n (Lit (recip (Fin (INR (size j))))).
 Definition inhabited (j : string) (w : sc bool) : Prop :=
   forall e, ok e -> exists v, In v (range j) /\ w (set j v e) = true.
+Definition implies (p q : sc bool) : Prop := forall e, ok e -> p e = true -> q e = true.
 Definition neutral {A} (m : monoid A) (x : sc A) : Prop := eqv x (Lit (unit_ m)).
 Inductive member : forall {A}, string -> sc bool -> sc A -> Prop :=
 | a_fold {A} j w (x : sc A) m b : eqv x (Red m j w b) -> member j w x

@@ -11,6 +11,7 @@ Open Scope R_scope.
     finite: anywhere, on finite inputs, it is finite, unless arithmetic overflows
     positive: anywhere, on finite inputs, it is finite and above 0, unless arithmetic overflows or underflows
     neutral: the second is the identity of the monoid that the first names
+    implies: wherever the 1st holds, the 2nd holds
     want: a demand only; it claims nothing
     split: 1st = 3rd · 4th, and the 3rd does not depend on 2nd
     extent: the 2nd is the number of points of the index
@@ -27,6 +28,8 @@ Open Scope R_scope.
     keeps: a demand: carry this fold of the 2nd over the index; the 2nd does not mention δ
     sums: a demand: sum this over the index; claims nothing
     carried: the 1st's fold of 3rd[h + δ] over the index = 4th, kept(g) and total(g) being folds of g
+    spreading: a demand: look for sums to take apart; claims nothing
+    spreads: 1st = 3rd + 4th
     chunked: a chunk size on offer for scans over the index; claims nothing
     position: the 1st is the position along the index
     shifted: the 1st plus the 3rd is the position along the index
@@ -542,18 +545,20 @@ Definition domain_neutral_all : Prop :=
     eqv e__ (Red All j w x) ->
     neutral All (Lit true).
 
-(** m[j](select(c, x, e), where=w) = m[j](x, where=(w ∧ c))  when e is the identity of m *)
+(** m[j](select(c, x, e), where=w) = m[j](x, where=(w ∧ c))  when e is the identity of m, x is not the select itself *)
 Definition domain_narrow : Prop :=
-    forall (T1 : Type) (m : monoid T1) (e : sc T1) (j : string) (w : sc bool) (c : sc bool) (x : sc T1),
+    forall (T1 : Type) (m : monoid T1) (e : sc T1) (s__ : sc T1) (c : sc bool) (x : sc T1) (j : string) (w : sc bool),
     index j ->
     neutral m e ->
+    eqv s__ (Ap3 select c x e) ->
     eqv (Red m j w (Ap3 select c x e)) (Red m j (Ap2 andb w c) x).
 
-(** m[j](select(c, e, x), where=w) = m[j](x, where=(w ∧ not(c)))  when e is the identity of m *)
+(** m[j](select(c, e, x), where=w) = m[j](x, where=(w ∧ not(c)))  when e is the identity of m, x is not the select itself *)
 Definition domain_narrow_not : Prop :=
-    forall (T1 : Type) (m : monoid T1) (e : sc T1) (j : string) (w : sc bool) (c : sc bool) (x : sc T1),
+    forall (T1 : Type) (m : monoid T1) (e : sc T1) (s__ : sc T1) (c : sc bool) (x : sc T1) (j : string) (w : sc bool),
     index j ->
     neutral m e ->
+    eqv s__ (Ap3 select c e x) ->
     eqv (Red m j w (Ap3 select c e x)) (Red m j (Ap2 andb w (Ap1 negb c)) x).
 
 (** m[j](x, where=False) = e  when e is the identity of m *)
@@ -563,23 +568,103 @@ Definition domain_empty : Prop :=
     neutral m e ->
     eqv (Red m j (Lit false) x) e.
 
-(** (= s (Red m j w (Ap3 'select' c x e))) (neutral m e)  ⟹  (doubtful j (Ap2 'and' w c)) *)
+(** (= f (Red m j w (Ap3 'select' c x e))) (neutral m e) (= s__ (Ap3 'select' c x e)) (!= s__ x)  ⟹  (doubtful j (Ap2 'and' w c)) *)
 Definition domain_doubt_0 : Prop :=
-    forall (T1 : Type) (s : sc T1) (m : monoid T1) (j : string) (w : sc bool) (c : sc bool) (x : sc T1) (e : sc T1),
+    forall (T1 : Type) (f : sc T1) (m : monoid T1) (j : string) (w : sc bool) (c : sc bool) (x : sc T1) (e : sc T1) (s__ : sc T1),
     finite_world ->
     index j ->
-    eqv s (Red m j w (Ap3 select c x e)) ->
+    eqv f (Red m j w (Ap3 select c x e)) ->
     neutral m e ->
+    eqv s__ (Ap3 select c x e) ->
     True.
 
-(** (= s (Red m j w (Ap3 'select' c e x))) (neutral m e)  ⟹  (doubtful j (Ap2 'and' w (Ap1 'not' c))) *)
+(** (= f (Red m j w (Ap3 'select' c e x))) (neutral m e) (= s__ (Ap3 'select' c e x)) (!= s__ x)  ⟹  (doubtful j (Ap2 'and' w (Ap1 'not' c))) *)
 Definition domain_doubt_1 : Prop :=
-    forall (T1 : Type) (s : sc T1) (m : monoid T1) (j : string) (w : sc bool) (c : sc bool) (e : sc T1) (x : sc T1),
+    forall (T1 : Type) (f : sc T1) (m : monoid T1) (j : string) (w : sc bool) (c : sc bool) (e : sc T1) (x : sc T1) (s__ : sc T1),
     finite_world ->
     index j ->
-    eqv s (Red m j w (Ap3 select c e x)) ->
+    eqv f (Red m j w (Ap3 select c e x)) ->
     neutral m e ->
+    eqv s__ (Ap3 select c e x) ->
     True.
+
+(** (= e (Ap2 'and' p q))  ⟹  (implies e p) (implies e q) (implies p p) (implies q q) *)
+Definition domain_implies_part : Prop :=
+    forall (e : sc bool) (p : sc bool) (q : sc bool),
+    eqv e (Ap2 andb p q) ->
+    implies e p /\ implies e q /\ implies p p /\ implies q q.
+
+(** (= e (Ap2 'and' p q)) (implies p r)  ⟹  (implies e r) *)
+Definition domain_implies_left : Prop :=
+    forall (e : sc bool) (p : sc bool) (q : sc bool) (r : sc bool),
+    eqv e (Ap2 andb p q) ->
+    implies p r ->
+    implies e r.
+
+(** (= e (Ap2 'and' p q)) (implies q r)  ⟹  (implies e r) *)
+Definition domain_implies_right : Prop :=
+    forall (e : sc bool) (p : sc bool) (q : sc bool) (r : sc bool),
+    eqv e (Ap2 andb p q) ->
+    implies q r ->
+    implies e r.
+
+(** (= e (Ap2 'and' p q)) (implies r p) (implies r q)  ⟹  (implies r e) *)
+Definition domain_implies_both : Prop :=
+    forall (e : sc bool) (p : sc bool) (q : sc bool) (r : sc bool),
+    eqv e (Ap2 andb p q) ->
+    implies r p ->
+    implies r q ->
+    implies r e.
+
+(** (= e (Ap3 'select' p x y))  ⟹  (implies p p) *)
+Definition domain_implies_guard : Prop :=
+    forall (T1 : Type) (e : sc T1) (p : sc bool) (x : sc T1) (y : sc T1),
+    eqv e (Ap3 select p x y) ->
+    implies p p.
+
+(** (= e (Ap3 'select:bool' p q (Lit 'False' 'bool')))  ⟹  (implies e p) (implies e q) *)
+Definition domain_implies_guarded : Prop :=
+    forall (e : sc bool) (p : sc bool) (q : sc bool),
+    eqv e (Ap3 select p q (Lit false)) ->
+    implies e p /\ implies e q.
+
+(** (p ∧ q) = p  when p implies q *)
+Definition domain_known : Prop :=
+    forall (p : sc bool) (q : sc bool),
+    implies p q ->
+    eqv (Ap2 andb p q) p.
+
+(** (p ∧ q) = r  when p ∧ q implies r, and r implies p ∧ q *)
+Definition domain_alike : Prop :=
+    forall (p : sc bool) (q : sc bool) (r : sc bool),
+    implies (Ap2 andb p q) r ->
+    implies r (Ap2 andb p q) ->
+    eqv (Ap2 andb p q) r.
+
+(** select(p, select(q, x, y), z) = select(p, x, z)  when p implies q *)
+Definition domain_select_under : Prop :=
+    forall (T1 : Type) (p : sc bool) (q : sc bool) (x : sc T1) (y : sc T1) (z : sc T1),
+    implies p q ->
+    eqv (Ap3 select p (Ap3 select q x y) z) (Ap3 select p x z).
+
+(** select(q, select(p, x, z), z) = select(p, x, z)  when p implies q *)
+Definition domain_select_over : Prop :=
+    forall (T1 : Type) (p : sc bool) (q : sc bool) (x : sc T1) (z : sc T1),
+    implies p q ->
+    eqv (Ap3 select q (Ap3 select p x z) z) (Ap3 select p x z).
+
+(** select(q, x, select(p, y, z)) = select(q, x, z)  when p implies q *)
+Definition domain_select_beside : Prop :=
+    forall (T1 : Type) (p : sc bool) (q : sc bool) (x : sc T1) (y : sc T1) (z : sc T1),
+    implies p q ->
+    eqv (Ap3 select q x (Ap3 select p y z)) (Ap3 select q x z).
+
+(** any[j](True, where=w) = True  when some j satisfies w *)
+Definition domain_any : Prop :=
+    forall (j : string) (w : sc bool),
+    index j ->
+    inhabited j w ->
+    eqv (Red Any j w (Lit true)) (Lit true).
 
 (** (= e (Lit v 'real')) (!= v 'inf') (!= v '-inf') (!= v 'nan')  ⟹  (finite e) *)
 Definition domain_finite_literal : Prop :=
@@ -1249,6 +1334,16 @@ Definition cascade_plain_fold : Prop :=
     clean b j ->
     True.
 
+(** (= e (Casc o j w f t))  ⟹  (plain e j) *)
+Definition cascade_plain_pass : Prop :=
+    forall (e : sc xr) (o : monoid xr) (w : sc bool) (f : sc xr) (t : kept) (j : string),
+    finite_world ->
+    index j ->
+    eqv e (Casc o j w f t) ->
+    finite e ->
+    finite f ->
+    True.
+
 (** (= e (Ap1 op x)) (plain x j)  ⟹  (plain e j) *)
 Definition cascade_plain_one : Prop :=
     forall (T1 T2 : Type) (e : sc T1) (op : T2 -> T1) (x : sc T2),
@@ -1896,6 +1991,45 @@ Definition cascade_total_negated : Prop :=
     finite x ->
     kept_eqv j (fun kept_ => (Total kept_ e j)) (fun kept_ => (Ap1 xneg (Total kept_ x j))).
 
+(** (sums e j) (= e (Ap3 'select' p c (Lit '0.0' 'real')))  ⟹  (want c j) *)
+Definition cascade_want_selected : Prop :=
+    forall (e : sc xr) (p : sc bool) (c : sc xr),
+    finite_world ->
+    eqv e (Ap3 select p c (Lit (Fin 0))) ->
+    finite e ->
+    finite c ->
+    True.
+
+(** (sums e j) (= e (Ap3 'select' p c (Lit '0.0' 'real'))) (split c j x y) (= Y (fv y)) (set-not-contains Y '%d') (= P (fv p)) (set-not-contains P '%d')  ⟹  (union (Total e j) (Ap2 'mul' x (Keep (Ap3 'select' p y (Lit '0.0' 'real'))))) (keeps 'sum' (Ap3 'select' p y (Lit '0.0' 'real')) j) *)
+Definition cascade_total_selected : Prop :=
+    forall (e : sc xr) (p : sc bool) (c : sc xr) (j : string) (x : sc xr) (y : sc xr) (Y : names) (P : names),
+    finite_world ->
+    index j ->
+    eqv e (Ap3 select p c (Lit (Fin 0))) ->
+    split c j x y ->
+    depends y Y ->
+    Y DELTA = false ->
+    depends p P ->
+    P DELTA = false ->
+    finite e ->
+    finite c ->
+    finite x ->
+    finite y ->
+    kept_eqv j (fun kept_ => (Total kept_ e j)) (fun kept_ => (Ap2 xmul x (Keep kept_ (Ap3 select p y (Lit (Fin 0)))))) /\ keeps Sum (Ap3 select p y (Lit (Fin 0))) j.
+
+(** (sums e j) (= e (Ap3 'select' p c (Lit '0.0' 'real'))) (= c (Ap2 'add' x y))  ⟹  (sums (Ap3 'select' p x (Lit '0.0' 'real')) j) (sums (Ap3 'select' p y (Lit '0.0' 'real')) j) (union (Total e j) (Ap2 'add' (Total (Ap3 'select' p x (Lit '0.0' 'real')) j) (Total (Ap3 'select' p y (Lit '0.0' 'real')) j))) *)
+Definition cascade_total_selected_add : Prop :=
+    forall (e : sc xr) (p : sc bool) (c : sc xr) (x : sc xr) (y : sc xr) (j : string),
+    finite_world ->
+    index j ->
+    eqv e (Ap3 select p c (Lit (Fin 0))) ->
+    eqv c (Ap2 xadd x y) ->
+    finite e ->
+    finite c ->
+    finite x ->
+    finite y ->
+    kept_eqv j (fun kept_ => (Total kept_ e j)) (fun kept_ => (Ap2 xadd (Total kept_ (Ap3 select p x (Lit (Fin 0))) j) (Total kept_ (Ap3 select p y (Lit (Fin 0))) j))).
+
 (** ((b + c) · y) = ((b · y) + (c · y))  when its sum is asked for, and b + c depends on δ and the index *)
 Definition cascade_distribute : Prop :=
     forall (BC : names) (fv_b : names) (b : sc xr) (fv_c : names) (c : sc xr) (y : sc xr),
@@ -1907,6 +2041,137 @@ Definition cascade_distribute : Prop :=
     finite c ->
     finite y ->
     eqv (Ap2 xmul (Ap2 xadd b c) y) (Ap2 xadd (Ap2 xmul b y) (Ap2 xmul c y)).
+
+(** (= e (Red 'sum' j w b)) (finished b j)  ⟹  (spreading b j) *)
+Definition cascade_want_spread : Prop :=
+    forall (e : sc xr) (j : string) (w : sc bool) (b : sc xr),
+    finite_world ->
+    index j ->
+    eqv e (Red Sum j w b) ->
+    finite e ->
+    finite b ->
+    True.
+
+(** (spreading e j) (= e (Ap2 'mul' x y))  ⟹  (spreading x j) (spreading y j) *)
+Definition cascade_spreading_product : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr),
+    finite_world ->
+    eqv e (Ap2 xmul x y) ->
+    finite e ->
+    finite x ->
+    finite y ->
+    True.
+
+(** (spreading e j) (= e (Ap1 'neg' x))  ⟹  (spreading x j) *)
+Definition cascade_spreading_negated : Prop :=
+    forall (e : sc xr) (x : sc xr),
+    finite_world ->
+    eqv e (Ap1 xneg x) ->
+    finite e ->
+    finite x ->
+    True.
+
+(** (spreading e j) (= e (Ap2 'add' x y)) (finished x j)  ⟹  (want x j) *)
+Definition cascade_want_left : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr) (j : string),
+    finite_world ->
+    index j ->
+    eqv e (Ap2 xadd x y) ->
+    finite e ->
+    finite x ->
+    finite y ->
+    True.
+
+(** (spreading e j) (= e (Ap2 'add' x y)) (finished x j) (split x j f u) (!= f (Lit '1.0' 'real')) (finished f j) (= U (fv u)) (set-contains U j)  ⟹  (spreads e j x y) *)
+Definition cascade_spread_left : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr) (j : string) (f : sc xr) (u : sc xr),
+    finite_world ->
+    index j ->
+    eqv e (Ap2 xadd x y) ->
+    split x j f u ->
+    finite e ->
+    finite x ->
+    finite y ->
+    finite f ->
+    finite u ->
+    spreads e j x y.
+
+(** (spreading e j) (= e (Ap2 'mul' x y)) (spreads x j p q)  ⟹  (spreads e j (Ap2 'mul' p y) (Ap2 'mul' q y)) *)
+Definition cascade_spread_product_left : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr) (j : string) (p : sc xr) (q : sc xr),
+    finite_world ->
+    index j ->
+    eqv e (Ap2 xmul x y) ->
+    spreads x j p q ->
+    finite e ->
+    finite x ->
+    finite y ->
+    finite p ->
+    finite q ->
+    spreads e j (Ap2 xmul p y) (Ap2 xmul q y).
+
+(** (spreading e j) (= e (Ap2 'add' x y)) (finished y j)  ⟹  (want y j) *)
+Definition cascade_want_right : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr) (j : string),
+    finite_world ->
+    index j ->
+    eqv e (Ap2 xadd x y) ->
+    finite e ->
+    finite x ->
+    finite y ->
+    True.
+
+(** (spreading e j) (= e (Ap2 'add' x y)) (finished y j) (split y j f u) (!= f (Lit '1.0' 'real')) (finished f j) (= U (fv u)) (set-contains U j)  ⟹  (spreads e j y x) *)
+Definition cascade_spread_right : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr) (j : string) (f : sc xr) (u : sc xr),
+    finite_world ->
+    index j ->
+    eqv e (Ap2 xadd x y) ->
+    split y j f u ->
+    finite e ->
+    finite x ->
+    finite y ->
+    finite f ->
+    finite u ->
+    spreads e j y x.
+
+(** (spreading e j) (= e (Ap2 'mul' x y)) (spreads y j p q)  ⟹  (spreads e j (Ap2 'mul' p x) (Ap2 'mul' q x)) *)
+Definition cascade_spread_product_right : Prop :=
+    forall (e : sc xr) (x : sc xr) (y : sc xr) (j : string) (p : sc xr) (q : sc xr),
+    finite_world ->
+    index j ->
+    eqv e (Ap2 xmul x y) ->
+    spreads y j p q ->
+    finite e ->
+    finite x ->
+    finite y ->
+    finite p ->
+    finite q ->
+    spreads e j (Ap2 xmul p x) (Ap2 xmul q x).
+
+(** (spreading e j) (= e (Ap1 'neg' x)) (spreads x j p q)  ⟹  (spreads e j (Ap1 'neg' p) (Ap1 'neg' q)) *)
+Definition cascade_spread_negated : Prop :=
+    forall (e : sc xr) (x : sc xr) (j : string) (p : sc xr) (q : sc xr),
+    finite_world ->
+    index j ->
+    eqv e (Ap1 xneg x) ->
+    spreads x j p q ->
+    finite e ->
+    finite x ->
+    finite p ->
+    finite q ->
+    spreads e j (Ap1 xneg p) (Ap1 xneg q).
+
+(** sum[j](b, where=w) = (sum[j](p, where=w) + sum[j](q, where=w))  when b = p + q, p with a factor that waits for j *)
+Definition cascade_spread : Prop :=
+    forall (b : sc xr) (j : string) (p : sc xr) (q : sc xr) (w : sc bool),
+    finite_world ->
+    index j ->
+    spreads b j p q ->
+    finite b ->
+    finite p ->
+    finite q ->
+    eqv (Red Sum j w b) (Ap2 xadd (Red Sum j w p) (Red Sum j w q)).
 
 (** o[j](b, where=w) = pass o[j](f, carry=t, where=w)  when b = f[h := m], each m a statistic of j, t carries the fold of f, t free of j *)
 Definition cascade_pass : Prop :=

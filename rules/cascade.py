@@ -19,7 +19,7 @@ Infinite statistics: see tang_egg.monoid; the carry of a partial fold whose stat
 from __future__ import annotations
 
 from tang_egg.rules.law import Condition, Table, fact, free_of
-from tang_egg.rules.pattern import ONE, ZERO, Name, Var, cascade, fold, variables
+from tang_egg.rules.pattern import ONE, ZERO, Name, Var, cascade, fold, sum_, variables
 
 table = Table("cascade")
 b, f, t = variables("b f t")
@@ -67,6 +67,8 @@ for _ap, _args in (("Ap1", "x"), ("Ap2", "x y"), ("Ap3", "x y z")):
                   then=tuple(f"(seek {v} j)" for v in _args.split()), phase="walk", proof=f"Cascade.walk_{_ap}")
 table.closure("cascade.plain_fold", given=("(= e (Red o j w b))", "(clean b j)"), then=("(plain e j)",), phase="walk",
               proof="Cascade.plain_fold")
+table.closure("cascade.plain_pass", given=("(= e (Casc o j w f t))",), then=("(plain e j)",), phase="walk",
+              proof="Cascade.plain_pass")
 table.closure("cascade.plain_one", given=("(= e (Ap1 op x))", "(plain x j)"), then=("(plain e j)",), phase="walk",
               proof="Cascade.plain_one")
 table.closure("cascade.plain_left", given=("(= e (Ap2 op x y))", "(plain x j)", "(clean y j)"), then=("(plain e j)",),
@@ -122,6 +124,11 @@ def times(*factors: str) -> str:
 def plus(*terms: str) -> str:
     """A sum as an egglog term."""
     return terms[0] if len(terms) == 1 else f'(Ap2 "add" {terms[0]} {plus(*terms[1:])})'
+
+
+def chosen(x: str) -> str:
+    """`x` where p holds, else 0, as an egglog term."""
+    return f'(Ap3 "select" p {x} {ZERO_})'
 
 
 MOVES_X, MOVES_Y = ("(moves x c)", shifts("c")), ("(moves y d)", shifts("d"))
@@ -194,6 +201,19 @@ table.closure("cascade.total_add", given=(*ON, '(= e (Ap2 "add" x y))'),
 table.closure("cascade.total_negated", given=(*ON, '(= e (Ap1 "neg" x))'),
               then=("(sums x j)", '(union (Total e j) (Ap1 "neg" (Total x j)))'), phase="carry",
               proof="Cascade.total_negated")
+# Terms that a condition selects: what is added to them is under the same condition.
+KEPT, PARTS = f"(Keep {chosen('y')})", tuple(f"(Total {chosen(v)} j)" for v in "xy")
+SELECTED = ("(sums e j)", f'(= e (Ap3 "select" p c {ZERO_}))')
+table.closure("cascade.want_selected", given=SELECTED, then=("(want c j)",), phase="carry",
+              proof="Cascade.want_selected")
+table.closure("cascade.total_selected", given=(*SELECTED, "(split c j x y)", "(= Y (fv y))",
+                                               '(set-not-contains Y "%d")', "(= P (fv p))",
+                                               '(set-not-contains P "%d")'),
+              then=(f"(union (Total e j) {times('x', KEPT)})", f'(keeps "sum" {chosen("y")} j)'),
+              phase="carry", proof="Cascade.total_selected")
+table.closure("cascade.total_selected_add", given=(*SELECTED, '(= c (Ap2 "add" x y))'),
+              then=(*(f"(sums {chosen(v)} j)" for v in "xy"), f"(union (Total e j) {plus(*PARTS)})"),
+              phase="carry", proof="Cascade.total_selected_add")
 # A product with a sum that mentions δ is taken apart where its sum over the index is asked for, and only there.
 c, y = variables("c y")
 table.law("cascade.distribute", (b + c) * y, b * y + c * y,
@@ -201,6 +221,36 @@ table.law("cascade.distribute", (b + c) * y, b * y + c * y,
                           "(set-contains BC j)"), "its sum is asked for, and b + c depends on δ and the index"),
           holds="finite", rounding="algebraic", proof="Cascade.distribute", phase="carry")
 
+# A factor that is known only after the fold keeps a sum from being folded in one pass, unless it is hoisted: where one
+# of two summands has such a factor, their sum is folded in two. What it is multiplied with depends on the index,
+# so the product is rounded at each point as it stands: no digit is lost that the whole sum keeps.
+table.relation("spreading", "Sc", "String", proposition="a demand: look for sums to take apart; claims nothing")
+table.relation("spreads", "Sc", "String", "Sc", "Sc", proposition="1st = 3rd + 4th")
+table.closure("cascade.want_spread", given=('(= e (Red "sum" j w b))', "(finished b j)"), then=("(spreading b j)",),
+              phase="hoist", proof="Cascade.want_spread")
+table.closure("cascade.spreading_product", given=("(spreading e j)", '(= e (Ap2 "mul" x y))'),
+              then=("(spreading x j)", "(spreading y j)"), phase="hoist", proof="Cascade.spreading_product")
+table.closure("cascade.spreading_negated", given=("(spreading e j)", '(= e (Ap1 "neg" x))'), then=("(spreading x j)",),
+              phase="hoist", proof="Cascade.spreading_negated")
+for _name, _late, _other in (("left", "x", "y"), ("right", "y", "x")):
+    _sum = ("(spreading e j)", '(= e (Ap2 "add" x y))', f"(finished {_late} j)")
+    table.closure(f"cascade.want_{_name}", given=_sum, then=(f"(want {_late} j)",), phase="hoist",
+                  proof=f"Cascade.want_{_name}")
+    table.closure(f"cascade.spread_{_name}", given=(*_sum, f"(split {_late} j f u)", f"(!= f {ONE_})", "(finished f j)",
+                                                    "(= U (fv u))", "(set-contains U j)"),
+                  then=(f"(spreads e j {_late} {_other})",), phase="hoist", proof=f"Cascade.spread_{_name}")
+    table.closure(f"cascade.spread_product_{_name}",
+                  given=("(spreading e j)", '(= e (Ap2 "mul" x y))', f"(spreads {_late} j p q)"),
+                  then=(f"(spreads e j {times('p', _other)} {times('q', _other)})",), phase="hoist",
+                  proof=f"Cascade.spread_product_{_name}")
+table.closure("cascade.spread_negated", given=("(spreading e j)", '(= e (Ap1 "neg" x))', "(spreads x j p q)"),
+              then=('(spreads e j (Ap1 "neg" p) (Ap1 "neg" q))',), phase="hoist", proof="Cascade.spread_negated")
+p, q = variables("p q")
+table.law(
+    "cascade.spread", sum_(j, w, b), sum_(j, w, p) + sum_(j, w, q),
+    when=fact("spreads", b, j, p, q, says="b = p + q, p with a factor that waits for j", defines=((b, p + q),)),
+    holds="finite", rounding="rescales", proof="Cascade.spread", phase="hoist",
+)
 table.law(
     "cascade.pass", fold(o, j, w, b), cascade(o, j, w, f, t),
     when=(fact("abstracts", b, j, f, says="b = f[h := m], each m a statistic of j"),

@@ -6,8 +6,8 @@ from tang_egg.rules.law import Condition, Table, fact
 from tang_egg.rules.pattern import FALSE, TRUE, ZERO, Name, Pattern, call, fold, literal, variables
 
 table = Table("domain")
-x, y, e = variables("x y e")
-c, w = variables("c w", "bool")
+x, y, z, e = variables("x y z e")
+c, w, p, q, r = variables("c w p q r", "bool")
 j, m, op = Name("j"), Name("m"), Name("op")
 LOWEST = literal(float("-inf"))
 
@@ -33,16 +33,58 @@ def when_not(condition: Pattern) -> Pattern:
     return call("not", condition)
 
 
-table.law("domain.narrow", fold(m, j, w, call("select", c, x, e)), fold(m, j, w & c, x), when=neutral(),
+def other(select: Pattern) -> Condition:
+    """x is not the select itself: a class that equals a select of itself would narrow its folds without end."""
+    return Condition((f"(= s__ {select.egg()})", "(!= s__ x)"), "x is not the select itself")
+
+
+SELECTED, REJECTED = call("select", c, x, e), call("select", c, e, x)
+table.law("domain.narrow", fold(m, j, w, SELECTED), fold(m, j, w & c, x), when=(neutral(), other(SELECTED)),
           holds="ieee", rounding="exact", proof="Domain.narrow")
-table.law("domain.narrow_not", fold(m, j, w, call("select", c, e, x)), fold(m, j, w & when_not(c), x), when=neutral(),
-          holds="ieee", rounding="exact", proof="Domain.narrow_not")
+table.law("domain.narrow_not", fold(m, j, w, REJECTED), fold(m, j, w & when_not(c), x),
+          when=(neutral(), other(REJECTED)), holds="ieee", rounding="exact", proof="Domain.narrow_not")
 table.law("domain.empty", fold(m, j, FALSE, x), e, when=neutral(), holds="ieee", rounding="exact",
           proof="Domain.empty")
 for _n, _inner in enumerate(('(Ap2 "and" w c)', '(Ap2 "and" w (Ap1 "not" c))')):
-    _select = ('(Ap3 "select" c x e)', '(Ap3 "select" c e x)')[_n]
-    table.closure(f"domain.doubt_{_n}", given=(f"(= s (Red m j w {_select}))", "(neutral m e)"),
+    _select = (SELECTED, REJECTED)[_n]
+    table.closure(f"domain.doubt_{_n}", given=(f"(= f (Red m j w {_select.egg()}))", "(neutral m e)",
+                                               *other(_select).egg),
                   then=(f"(doubtful j {_inner})",), phase="simplify", proof=f"Domain.doubt_{_n}")
+
+# Which conditions follow from which. A conjunct that follows adds nothing, so that guards which meet again (a guarded
+# term, hoisted out of a fold that it narrows, guards the next one) neither nest nor pile up without end.
+table.relation("implies", "Sc", "Sc", proposition="wherever the 1st holds, the 2nd holds")
+table.closure("domain.implies_part", given=('(= e (Ap2 "and" p q))',),
+              then=("(implies e p)", "(implies e q)", "(implies p p)", "(implies q q)"), phase="analysis",
+              proof="Domain.implies_part")
+table.closure("domain.implies_left", given=('(= e (Ap2 "and" p q))', "(implies p r)"), then=("(implies e r)",),
+              phase="analysis", proof="Domain.implies_left")
+table.closure("domain.implies_right", given=('(= e (Ap2 "and" p q))', "(implies q r)"), then=("(implies e r)",),
+              phase="analysis", proof="Domain.implies_right")
+table.closure("domain.implies_both", given=('(= e (Ap2 "and" p q))', "(implies r p)", "(implies r q)"),
+              then=("(implies r e)",), phase="analysis", proof="Domain.implies_both")
+table.closure("domain.implies_guard", given=('(= e (Ap3 "select" p x y))',), then=("(implies p p)",),
+              phase="analysis", proof="Domain.implies_guard")
+# The conjunction of both says no less, but would ask the second everywhere (see rules/gather.py): it is not united.
+_GUARDED = f'(= e (Ap3 "select:bool" p q {FALSE.egg()}))'
+table.closure("domain.implies_guarded", given=(_GUARDED,), then=("(implies e p)", "(implies e q)"), phase="analysis",
+              proof="Domain.implies_guarded")
+# These run with the analyses, since they only make terms smaller: a domain must not be narrowed again, nor a closure
+# take a select of itself apart, before it is known that nothing is gained.
+FOLLOWS = fact("implies", p, q, says="p implies q", defines=((p, q & r),))
+ALIKE = Condition(("(implies e__ r)", "(implies r e__)", "(!= e__ r)"), "p ∧ q implies r, and r implies p ∧ q",
+                  defines=((r, q & p),))
+for _name, _left, _right, _where in (
+    ("known", p & q, p, FOLLOWS),
+    ("alike", p & q, r, ALIKE),
+    ("select_under", call("select", p, call("select", q, x, y), z), call("select", p, x, z), FOLLOWS),
+    ("select_over", call("select", q, call("select", p, x, z), z), call("select", p, x, z), FOLLOWS),
+    ("select_beside", call("select", q, x, call("select", p, y, z)), call("select", q, x, z), FOLLOWS),
+):
+    table.law(f"domain.{_name}", _left, _right, when=_where, holds="ieee", rounding="exact", proof=f"Domain.{_name}",
+              phase="analysis", subsumes=_name == "known")
+table.law("domain.any", fold("any", j, w, TRUE), TRUE, when=fact("inhabited", j, w, says="some j satisfies w",
+          inhabited=((j, w),)), holds="ieee", rounding="exact", proof="Domain.any")
 
 # What stays finite on finite inputs, wherever it is evaluated. Reciprocals, logarithms and folds over perhaps no points
 # are left out. Reads are facts of the front end: only those that stay in bounds without the domain they stand in, since

@@ -1,4 +1,4 @@
-"""`python -m tang_egg saturate GRAPH`, `… compile MODEL -o DIR` and `… doctor`: what tang-saturate and so on run."""
+"""`python -m tang_egg saturate GRAPH`, `… compile MODEL -o DIR` and so on: what tang-saturate and the others run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ USAGE = """usage: python -m tang_egg COMMAND ...
 
   saturate GRAPH   derive, compile, run and verify a graph   (also: tang-saturate)
   compile MODEL    write a C library that needs no Python    (also: tang-compile)
+  certify FILE     check what a search of kernels claims     (also: tang-certify)
+  discover         find laws that are not in the table       (also: tang-discover)
   doctor           which targets work here, and how to mend those that do not   (also: tang-doctor)
 
 python -m tang_egg COMMAND --help tells more."""
@@ -29,12 +31,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from tang_egg.cli_compile import main as compile_main
 
         return compile_main(rest)
+    if command == "certify":
+        from tang_egg.cli_certify import main as certify_main
+
+        return certify_main(rest)
+    if command == "discover":
+        from tang_egg.cli_discover import main as discover_main
+
+        return discover_main(rest)
     if command == "doctor":
         from tang_egg.doctor import main as doctor_main
 
         return doctor_main(rest)
     print(
-        f"there is no command '{command}'\n  where: python -m tang_egg\n  mend:  use saturate, compile or doctor",
+        f"there is no command '{command}'\n  where: python -m tang_egg\n"
+        "  mend:  use saturate, compile, certify, discover or doctor",
         file=sys.stderr,
     )
     return 2

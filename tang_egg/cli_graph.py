@@ -11,14 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tang_egg.affine import Dim
 from tang_egg.errors import BindError, TangError, TextError, close_match
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
 from tang_egg.text import parse_graph
-
-TYPICAL = 128
-"""The size at which a symbolic dim is measured, as far as its facts allow."""
 
 
 def load_graph(name: str) -> Graph:
@@ -109,14 +105,3 @@ def parse_bindings(given: Iterable[str]) -> dict[str, int]:
             raise BindError(f"'{name}' is bound twice", where=f"--bind {text}", mend="give each dimension one size")
         found[name] = int(value)
     return found
-
-
-def typical_sizes(graph: Graph) -> dict[str, int]:
-    """A size for each symbolic dim: about TYPICAL, within its facts."""
-    return {d.name: _typical(d) for d in graph.dims()}
-
-
-def _typical(d: Dim) -> int:
-    size = max(d.lo, TYPICAL if d.hi is None else min(TYPICAL, d.hi))
-    up = size + -size % d.multiple
-    return up if d.hi is None or up <= d.hi else size - size % d.multiple

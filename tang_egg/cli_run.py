@@ -9,27 +9,31 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from tang_egg.cli_graph import load_graph, parse_bindings, typical_sizes
+from tang_egg.cli_graph import load_graph, parse_bindings
 from tang_egg.cli_options import check, parser
 from tang_egg.cli_output import file_name, quiet_output, write
 from tang_egg.cli_progress import shown
 from tang_egg.doctor import environment
 from tang_egg.errors import LawError, VerificationError
 from tang_egg.extract.certificate_json import certificate_text, load_certificate
+from tang_egg.extract.certify_ledger import Timed
 from tang_egg.extract.replay import replay
 from tang_egg.ir import Graph
-from tang_egg.measure import CpuMeasurer, Timing
+from tang_egg.measure import CpuMeasurer
 from tang_egg.measure_cuda import CudaMeasurer
 from tang_egg.measure_kernels import kernel_times
 from tang_egg.pipeline import extract_for, optimize, sources
 from tang_egg.pipeline_certificate import certificate
 from tang_egg.pipeline_compiled import Compiled, Extraction
+from tang_egg.pipeline_space import typical_sizes
+from tang_egg.probe_store import constants
 from tang_egg.progress import note
 from tang_egg.report import build_report
 from tang_egg.report_answer import Answer, render_answer
 from tang_egg.report_certificate import replay_text
 from tang_egg.report_dot import render_dot
 from tang_egg.report_egraph import egraph_data, render_egraph
+from tang_egg.report_floor import floor_rows, floor_section
 from tang_egg.report_html import render_html
 from tang_egg.report_json import render_data, render_json
 from tang_egg.report_markdown import render_markdown
@@ -40,6 +44,7 @@ from tang_egg.report_why_not import prices
 from tang_egg.run import CompiledProgram
 from tang_egg.run_cuda import CudaProgram
 from tang_egg.saturate import Limits
+from tang_egg.schedule import Schedule
 from tang_egg.verify import sample_inputs
 
 
@@ -50,6 +55,7 @@ class _Found:
     extraction: Extraction
     report: Report
     kernel_seconds: dict[str, float] = field(default_factory=dict)
+    schedules: dict[str, Schedule] = field(default_factory=dict)
 
 
 def run(arguments: Sequence[str] | None) -> None:
@@ -110,7 +116,7 @@ def _measure(compiled: Compiled) -> _Found:
     graph = compiled.graph
     dims = typical_sizes(graph)
     arrays = sample_inputs(graph, dims, edge=False)
-    timing: Timing
+    timing: Timed
     each: dict[str, float] = {}
     note("measure", 0, 1)
     if isinstance(compiled.runner, CudaProgram):
@@ -120,7 +126,8 @@ def _measure(compiled: Compiled) -> _Found:
     if isinstance(compiled.runner, CompiledProgram):
         each = kernel_times(compiled.runner, arrays, dims)
     note("measure", 1, 1)
-    return _Found(compiled.extraction, build_report(compiled.extraction, compiled, timing, dims), each)
+    report = build_report(compiled.extraction, compiled, timing, dims)
+    return _Found(compiled.extraction, report, each, compiled.schedules)
 
 
 def _answers(found: _Found, options: argparse.Namespace) -> str:
@@ -145,7 +152,17 @@ def _page(found: _Found, options: argparse.Namespace) -> str:
         environment=about,
         prices=prices(Asked(found.extraction)),
         kernel_seconds=found.kernel_seconds,
+        floors=_floors(found, options.target),
     )
+
+
+def _floors(found: _Found, target: str) -> str:
+    """The section on floors, of a program that was measured kernel by kernel."""
+    if not found.kernel_seconds:
+        return ""
+    device, program = constants(target), found.extraction.program
+    sizes = typical_sizes(found.extraction.graph)
+    return floor_section(floor_rows(program, found.schedules, device, found.kernel_seconds, sizes), device)
 
 
 def _egraph(extraction: Extraction, options: argparse.Namespace) -> str:

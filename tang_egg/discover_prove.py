@@ -19,7 +19,7 @@ from tang_egg.ir import Graph, walk
 from tang_egg.rules.law import Law
 from tang_egg.rules.pattern import COMMUTATIVE, Node, Pattern, egg_text, orientations, pattern_variables
 from tang_egg.rules.table import PHASES
-from tang_egg.saturate import Limits, _engine, _execute, _facts, _rows, _run
+from tang_egg.saturate import Limits, _engine, _execute, _facts, _rows, _Run
 from tang_egg.unify import unify
 from tang_egg.windows import canonical, cut
 
@@ -220,7 +220,7 @@ def _matches_of(graph: Graph, rules: str, limits: Limits) -> Iterable[tuple[int,
         seeds = "\n".join(f"(union {left} {right})" for _, left, right in encoding.seeds)
         with _engine(limits.values) as engine:
             _execute(engine, "\n".join((*encoding.lines, seeds)))
-            _run(engine, limits, time.perf_counter())
+            _Run(engine, limits, time.perf_counter()).rounds()
             _execute(engine, f"(ruleset probe) (relation hit (i64 Sc))\n{rules}")
             report = _execute(engine, "(run probe 1)")[-1].report
             hits = [row.inputs[0] for row in engine.freeze().functions["hit"].rows]

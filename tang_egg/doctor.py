@@ -24,6 +24,10 @@ from tang_egg.doctor_doors import doors
 from tang_egg.doctor_finding import Finding, compiler_command, extra, pip, version, versions_of
 from tang_egg.doctor_parts import parts
 from tang_egg.errors import TangError, TargetError
+from tang_egg.probe import TARGETS as PROBED
+from tang_egg.probe import data as probe_data
+from tang_egg.probe import probe, table, write
+from tang_egg.probe_host import processor
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_cuda import CudaProgram, compile_cuda
@@ -138,15 +142,6 @@ def environment() -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in rows if value)
 
 
-def processor() -> str:
-    """The name of the processor, as far as the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
 def _version(name: str) -> str:
     return version(name) or "(not installed)"
 
@@ -158,16 +153,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Computes a small sum on every target, and tries what targets and front doors need.",
         epilog="exit codes: 0 everything that exists here works, 1 something that should work does not (FAIL)",
     )
-    parser.add_argument("--json", action="store_true", help="what was found, machine readable")
+    parser.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="what was found, machine readable; to a file where one is named",
+    )
+    parser.add_argument(
+        "--probe", action="store_true", help="measure the constants of the devices here, and store them"
+    )
+    parser.add_argument("--target", choices=[*PROBED, "all"], default="all", help="which to probe (default: all)")
+    parser.add_argument("--seconds", type=float, default=10.0, help="to probe each device for, about (default: 10)")
     options = parser.parse_args(arguments)
     try:
-        return _report(options.json)
+        return _probe(options.target, options.seconds, options.json) if options.probe else _report(options.json)
+    except TangError as error:
+        print(error, file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("tang-doctor: interrupted", file=sys.stderr)
         return 130
 
 
-def _report(as_json: bool) -> int:
+def _probe(target: str, seconds: float, to: str | None) -> int:
+    """Prints the constants that were measured, or writes them; 1 where a target that is here could not be measured."""
+    outcomes = probe(target, seconds)
+    if to == "-":
+        print(json.dumps(probe_data(outcomes), indent=2, ensure_ascii=False))
+    else:
+        for outcome in outcomes:
+            print(outcome.finding, *map(table, outcome.probed), sep="\n", flush=True)
+        if to is not None:
+            write(probe_data(outcomes), Path(to))
+    return 1 if any(o.finding.passed is False for o in outcomes) else 0
+
+
+def _report(to: str | None) -> int:
+    as_json = to == "-"
     about = f"{platform.system()} {platform.machine()}"
     if not as_json:
         print(f"{about}, {versions()}")
@@ -178,8 +201,10 @@ def _report(as_json: bool) -> int:
                 print(*([f"\n{_HEADS[finding.kind]}"] if n == 0 else []), finding, sep="\n", flush=True)
         found += some
     failed = any(f.passed is False for f in found)
+    rows = [f.data() for f in found]
+    data = {"format": 1, "ok": not failed, "environment": dict(environment()), "findings": rows}
     if as_json:
-        rows = [f.data() for f in found]
-        data = {"format": 1, "ok": not failed, "environment": dict(environment()), "findings": rows}
         print(json.dumps(data, indent=2, ensure_ascii=False))
+    elif to is not None:
+        write(data, Path(to))
     return 1 if failed else 0

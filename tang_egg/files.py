@@ -9,6 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from platformdirs import user_cache_dir
+
+
+def cache_root() -> Path:
+    """The folder of all that is kept between runs: TANG_CACHE, else the user's cache folder; it need not exist."""
+    return Path(os.environ.get("TANG_CACHE") or user_cache_dir("tang_egg"))
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:

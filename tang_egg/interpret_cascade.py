@@ -1,7 +1,7 @@
 """A cascade as kernels run it (tang_egg.codegen.lower_update), in the types of a plan.
 
-For each tile: the head is folded and combined, every follower is carried from the old statistics to the new ones, and
-the terms of the tile are taken up under the new ones.
+For each tile: the head is folded and combined; then each follower is carried from the old statistics to the new ones,
+and the terms of the tile are taken up under the new ones, followers of followers last.
 """
 
 from __future__ import annotations
@@ -50,14 +50,11 @@ class Cascade:
         live = {} if mask is None else {LIVE: folds.flattened(s, mask, frame)}
         old = {k: state[k] for k in self.head}
         new = self._new_head(old, frame, live)
-        carried: State = dict(new)
-        for k in self.following:
-            carried[k] = self._carried(k, state, new)
-        for k in self.following:
+        for k in self.following:  # in order: a statistic may mention followers before its own
             follow = monoid.components[k].follow
             assert follow is not None
-            carried[k] = self._followed(k, follow.base, carried[k], new, frame, live)
-        return carried
+            new[k] = self._followed(k, follow.base, self._carried(k, state, new), new, frame, live)
+        return new
 
     def _new_head(self, old: State, frame: Frame, live: State) -> State:
         s, folds = self.s, self.folds

@@ -14,7 +14,7 @@ from tang_egg import expression as e
 from tang_egg import monoid as monoids
 from tang_egg import notation as te
 from tang_egg import ops
-from tang_egg.affine import Affine, Index, affine, axes_over
+from tang_egg.affine import Affine, Index, affine, axes_over, product
 from tang_egg.errors import GraphError
 from tang_egg.expression import Expression
 from tang_egg.notation import Array, Where
@@ -231,10 +231,9 @@ def rms_norm(x: Array, gain: Array | None = None, eps: float = 1e-6, axes: int =
 
 def mean_over(j: Index | Sequence[Index], body: Expression) -> Expression:
     """Σ body / n over the n points of one or several indices."""
-    total = te.sum(j, body)
-    for k in (j,) if isinstance(j, Index) else j:
-        total = total / te.size(k)
-    return total
+    over = (j,) if isinstance(j, Index) else j
+    # one division by the number of all points: that is what makes a mean of the fold, whose pass counts them
+    return te.sum(j, body) / te.size(product(k.size for k in over))
 
 
 def _trailing(x: Array, axes: int) -> tuple[tuple[Index, ...], Index | tuple[Index, ...], tuple[Index, ...]]:
@@ -263,8 +262,8 @@ def matmul(a: Array, b: Array) -> Array:
     expect_size(f"the axis before the last of '{b.name}'", b.shape[-2], a.shape[-1])
     batch = batch_axes(a.shape[:-2], b.shape[:-2])
     row, inner, column = Index("i", a.shape[-2]), Index("k", a.shape[-1]), Index("j", b.shape[-1])
-    product = broadcast(a, (*batch, row, inner)) * broadcast(b, (*batch, inner, column))
-    return te.tensor(None, (*batch, row, column), te.sum(inner, product), a.dtype, hint="matmul")
+    elements = broadcast(a, (*batch, row, inner)) * broadcast(b, (*batch, inner, column))
+    return te.tensor(None, (*batch, row, column), te.sum(inner, elements), a.dtype, hint="matmul")
 
 
 def batch_axes(*shapes: Sequence[Affine]) -> tuple[Index, ...]:

@@ -13,28 +13,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tang_egg.extract.certify_ledger import Timed
 from tang_egg.program import Program
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.schedule import Schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Seconds per call: the median, and the spread between the quartiles. `runs` calls were timed."""
-
-    median: float
-    spread: float
-    runs: int
-
-    def clearly_less(self, other: Timing) -> bool:
-        """Whether this is faster by more than the noise of both."""
-        return self.median + self.spread / 2 < other.median - other.spread / 2
-
-
 class Measurer(Protocol):
     """Times the programs that a set of schedules makes of one program."""
 
-    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timing]:
+    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timed]:
         """One timing for each choice of schedules, by kernel name."""
         ...
 
@@ -54,7 +42,7 @@ class CpuMeasurer:
     cold: bool = False
     flush: int = 64 << 20
 
-    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timing]:
+    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timed]:
         """One timing per choice of schedules, by kernel name; rounds are interleaved so that drift hits all alike."""
         compiled = [compile_program(program, c) for c in choices]
         return measure_calls([self._call(c) for c in compiled], self.rounds, self.seconds, self._before())
@@ -77,23 +65,30 @@ def measure_calls(
     rounds: int = 15,
     seconds: float = 2.0,
     before: Callable[[], object] = lambda: None,
-) -> list[Timing]:
+) -> list[Timed]:
     """Times some calls in turn for at most `rounds` rounds or about `seconds` in all, at least three rounds."""
+    return [_summary(t) for t in call_seconds(calls, rounds, seconds, before)]
+
+
+def call_seconds(
+    calls: Sequence[Callable[[], object]], rounds: int, seconds: float, before: Callable[[], object], least: int = 3
+) -> list[list[float]]:
+    """What measure_calls sums up: the seconds of every call in at least `least` rounds."""
     for call in calls:
         call()
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + seconds
     for n in range(rounds):
-        if n >= 3 and time.perf_counter() > end:
+        if n >= least and time.perf_counter() > end:
             break
         for call, kept in zip(calls, times, strict=True):
             before()
             start = time.perf_counter()
             call()
             kept.append(time.perf_counter() - start)
-    return [_summary(t) for t in times]
+    return times
 
 
-def _summary(times: list[float]) -> Timing:
+def _summary(times: list[float]) -> Timed:
     low, _, high = statistics.quantiles(times, n=4) if len(times) > 1 else (times[0],) * 3
-    return Timing(statistics.median(times), high - low, len(times))
+    return Timed(statistics.median(times), high - low, len(times))

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tang_egg.measure import Timing
+from tang_egg.extract.certify_ledger import Timed
 from tang_egg.program import Program
 from tang_egg.run_cuda import CudaProgram, compile_cuda
 from tang_egg.run_cuda_driver import Driver, driver
@@ -30,8 +30,8 @@ MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceTiming(Timing):
-    """Seconds per call, as Timing. `how`: "graph", or "events" with what hindered a capture."""
+class DeviceTiming(Timed):
+    """Seconds per call, as Timed. `how`: "graph", or "events" with what hindered a capture."""
 
     how: str = "graph"
 
@@ -188,7 +188,7 @@ class CudaMeasurer:
     on: Driver | None = None
     clock: Clock | None = None
 
-    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timing]:
+    def measure(self, program: Program, choices: Sequence[Mapping[str, Schedule]]) -> list[Timed]:
         """One timing per choice of schedules, by kernel name."""
         compiled = {str(n): compile_cuda(program, c, on=self.on) for n, c in enumerate(choices)}
         return list(self.time(compiled).values())

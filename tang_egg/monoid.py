@@ -11,7 +11,8 @@ folded so far. Its lift in `Reduce.body` mentions `Statistic("at")`, the statist
 of the whole state that the tile is added to: that is what makes streaming cheap). When a statistic of a state moves
 from `Statistic("from")` to `Statistic("to")`, the follower's value changes by `rebase`, an expression over
 `StateRef("self", ...)` and those two. Where there are several statistics, `Statistic.part` counts them. A state whose
-statistics mean nothing yet (`empty` holds) contributes nothing.
+statistics mean nothing yet (`empty` holds) contributes nothing. The statistics of a follower may mention followers
+before it: it then follows those, the combined ones included.
 
     combined follower = carry(left) + carry(right)
     carry(P) = P.f                    if the statistics of P equal the combined ones (nothing comes from inf - inf)
@@ -194,7 +195,10 @@ def lifts(fold: Reduce | Scan) -> tuple[Scalar, ...]:
 
 
 def cascade(name: str, head: tuple[tuple[Component, Monoid], ...], followers: tuple[Component, ...]) -> Monoid:
-    """The product of scalar head monoids with followers of their state, each follower folded under its `base`."""
+    """The product of scalar head monoids with followers of their state, each follower folded under its `base`.
+
+    A follower's statistics may mention heads, and followers before it.
+    """
     left = {c.name: StateRef("left", c.name, c.type) for c, _ in head}
     right = {c.name: StateRef("right", c.name, c.type) for c, _ in head}
     new: dict[str, Scalar] = {}
@@ -212,12 +216,11 @@ def cascade(name: str, head: tuple[tuple[Component, Monoid], ...], followers: tu
         to = tuple(state_of(s, new) for s in follow.statistics)
         carried = [_carry(component, follow, side, to) for side in ("left", "right")]
         base = follow.base
-        combine.append(
-            replace_state(
-                base.combine[0],
-                lambda x, c=carried: c[0 if x.side == "left" else 1] if isinstance(x, StateRef) else None,  # type: ignore[misc]
-            )
+        new[component.name] = replace_state(
+            base.combine[0],
+            lambda x, c=carried: c[0 if x.side == "left" else 1] if isinstance(x, StateRef) else None,  # type: ignore[misc]
         )
+        combine.append(new[component.name])
         identity.append(base.identity[0])
     components = (*(c for c, _ in head), *followers)
     commutes = all(m.commutative for _, m in head) and all(c.follow and c.follow.base.commutative for c in followers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tang_egg.affine import Affine, AffineLike, Atom, Index, affine
+from tang_egg.backward import turned
 from tang_egg.ir import (
     Apply,
     Const,
@@ -27,7 +28,7 @@ from tang_egg.ir import (
     walk,
 )
 from tang_egg.monoid import SUM, lifts
-from tang_egg.rewrite import replace_reads, substitute
+from tang_egg.rewrite import graph_dims, replace_reads, substitute
 
 
 def normal_form(graph: Graph, *, axes: bool = False, ieee: bool = False) -> Graph:
@@ -37,10 +38,12 @@ def normal_form(graph: Graph, *, axes: bool = False, ieee: bool = False) -> Grap
     `ieee`: zeros keep their signs, as well: a sum starts from 0, so that of -0.0 alone is 0.0.
     """
     made: dict[Tensor, Tensor] = {}
-    for t in tensors_of(graph.outputs):
+    tensors = tensors_of(graph.outputs)
+    taken = {i.name for i in graph.inputs} | {d.name for d in graph_dims(graph)} | {t.name for t in tensors}
+    for t in tensors:
         body = _through(t.body, made, graph.outputs)
         kept = {s.index for s in walk(body) if isinstance(s, Scan)} | {i for i in t.axes if axes}
-        body = _one_pointed(t, body, kept, ieee)
+        body = turned(t, _one_pointed(t, body, kept, ieee), taken)
         left = t.axes if t in graph.outputs else tuple(i for i in t.axes if i.size.value != 1 or i in kept)
         made[t] = Tensor(t.name, left, body, t.dtype, t.into, t.at)
     return Graph(graph.name, graph.inputs, tuple(made[t] for t in graph.outputs))

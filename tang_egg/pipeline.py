@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tang_egg.budget import ErrorBudget
@@ -27,15 +28,23 @@ from tang_egg.codegen.split_fold import split_streams
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
+from tang_egg.extract.certificate_program import Ending, assembled
+from tang_egg.extract.certify import Budget
+from tang_egg.extract.certify_ledger import Measurer
+from tang_egg.extract.certify_record import SelectionCertificate
 from tang_egg.extract.derive import Step
-from tang_egg.ir import Graph, Input, Reduce, Scan, Source, Tensor, tensors_of, walk
+from tang_egg.ir import Graph, Reduce, Scan, Tensor, tensors_of, walk
+from tang_egg.measure_single import CpuKernels
+from tang_egg.measure_single_cuda import CudaKernels
 from tang_egg.monoid import BUILT_IN
 from tang_egg.normal import normal_form
 from tang_egg.pipeline_budget import Enclosures, extract_within
+from tang_egg.pipeline_certify import Certified, certified, check_alone
 from tang_egg.pipeline_chunk import extract_chunked
 from tang_egg.pipeline_compiled import Compiled, Extraction, Options
 from tang_egg.pipeline_rewrite import check_products, rewritten
-from tang_egg.program import KernelPlan, Program, unique
+from tang_egg.pipeline_space import checked_sizes, target_name, target_of
+from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_arrays import check_names
@@ -43,8 +52,9 @@ from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels, cuda_sour
 from tang_egg.run_cuda_driver import driver
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule, parse_schedule
+from tang_egg.tuned import Tuned
 from tang_egg.verify import dim_choices, verify
-from tang_egg.windows import Canonical, Window, canonical, cut, replace_sources
+from tang_egg.windows import Canonical, Window, canonical, cut
 
 TARGETS = ("c", "cuda")
 RECURSION = 20_000
@@ -105,52 +115,16 @@ def _check_monoids(graph: Graph) -> None:
 
 
 def _assemble(
-    graph: Graph, parts: list[tuple[Window, Canonical, WindowResult]]
+    graph: Graph, parts: Sequence[tuple[Window, Canonical, WindowResult]]
 ) -> tuple[Program, dict[str, tuple[Step, ...]]]:
-    """The kernels of all windows under the user's names."""
-    taken = {i.name for i in graph.inputs} | {t.name for t in graph.outputs}
-    final: dict[Tensor, Tensor] = {}
-    plans: list[KernelPlan] = []
-    steps: dict[str, tuple[Step, ...]] = {}
-
-    for window, shared, result in parts:
-        outside = {Input(f"x{n}", s.shape, s.dtype, isinstance(s, Input) and s.sorted): s
-                   for n, s in enumerate(shared.outside)}  # fmt: skip
-        originals = dict(zip((t.name for t in shared.tensors), shared.originals, strict=True))
-        held = {result.roots[c]: t for c, t in zip(shared.roots, window.roots, strict=True)}
-        made: dict[Tensor, Tensor] = {}
-
-        def source(s: Source, outside: dict[Input, Source] = outside, made: dict[Tensor, Tensor] = made) -> Source:
-            if isinstance(s, Tensor):
-                return made[s]
-            origin = outside[s]
-            return final[origin] if isinstance(origin, Tensor) else origin
-
-        for kernel in result.kernels:
-            outputs: list[Tensor] = []
-            for t in kernel.outputs:
-                body = replace_sources(t.body, source)
-                origin = held.get(t)
-                known = originals.get(t.name)
-                if origin is not None and origin in graph.outputs:
-                    new = Tensor(origin.name, t.axes, body, t.dtype, origin.into, origin.at)
-                else:
-                    name = known.name if known else f"{outputs_name(kernel.outputs, originals)}_part"
-                    new = Tensor(unique(name, taken), t.axes, body, t.dtype)
-                made[t] = new
-                outputs.append(new)
-            name = outputs[0].name
-            plans.append(KernelPlan(name, tuple(outputs), tuple(dict.fromkeys(s.law for s in kernel.steps))))
-            steps[name] = kernel.steps
-        for shared_root, original in zip(shared.roots, window.roots, strict=True):
-            final[original] = made[result.roots[shared_root]]
-    last = tuple(final[t] for t in graph.outputs)
-    return Program(Graph(graph.name, graph.inputs, last), tuple(plans)), steps
-
-
-def outputs_name(outputs: tuple[Tensor, ...], originals: Mapping[str, Tensor]) -> str:
-    """The user's name of the first tensor of a kernel that has one."""
-    return next((originals[t.name].name for t in outputs if t.name in originals), "tang")
+    """The kernels of all windows under the user's names, and the steps that led to each."""
+    endings = [(w, c, Ending(tuple(k.outputs for k in r.kernels), r.roots)) for w, c, r in parts]
+    made = assembled(graph, endings)
+    steps = [k.steps for _, _, r in parts for k in r.kernels]
+    plans = tuple(
+        replace(p, laws=tuple(dict.fromkeys(s.law for s in own))) for p, own in zip(made.kernels, steps, strict=True)
+    )
+    return replace(made, kernels=plans), {p.name: own for p, own in zip(plans, steps, strict=True)}
 
 
 def optimize(
@@ -166,6 +140,10 @@ def optimize(
     chunk: Mapping[str, int] | None = None,
     budget: ErrorBudget | None = None,
     ranges: Enclosures | None = None,
+    seconds: float | None = None,
+    gap: float | None = None,
+    cache: str = "warm",
+    sizes: Mapping[str, int] | None = None,
 ) -> Compiled:
     """Derives, selects, compiles and verifies kernels for a graph.
 
@@ -184,6 +162,11 @@ def optimize(
     `schedule` forces schedules by kernel name, as records or in their one-line form.
     `verified=False` skips the comparison with the float64 interpreter.
 
+    `seconds` or `gap`: kernels and schedules are timed, until so many seconds are over or no other choice can be faster
+    by more than that share (0.05 for 5 %; 0 for a proof); `compiled.certificate` then says what was found, and how far
+    from the bound it is (docs/certified-selection.md). Without either nothing is timed and the cost model decides.
+    `cache`: whether times are those of "warm" or "cold" caches. `sizes`: of symbolic dims while kernels are timed.
+
     `budget`: with one, laws that may cancel or overflow are used too, where it accepts what they lead to; `ranges` are
     the enclosures of inputs that it may rely on, e.g. {"X": (-10, 10)} (see docs/numerics.md).
 
@@ -193,9 +176,17 @@ def optimize(
     _check_asked("optimize", graph, target, values, products)
     device = driver() if target == "cuda" else None
     allowed = replace(limits or Limits(), values=values)
-    extraction = extract_within(
-        lambda within: extract_for(target, graph, within, split, products, chunk), graph, allowed, budget, ranges
-    )
+    certificate: SelectionCertificate | None = None
+    if seconds is None and gap is None:
+        extraction = extract_within(
+            lambda within: extract_for(target, graph, within, split, products, chunk), graph, allowed, budget, ranges
+        )
+    else:
+        check_alone(schedule=schedule, split=split, chunk=chunk, budget=budget, ranges=ranges,
+                    products=None if products == "exact" else products)  # fmt: skip
+        asked = Budget(math.inf if seconds is None else seconds, 0.0 if gap is None else gap)
+        found = certify(graph, target, asked, cache=cache, sizes=sizes, limits=allowed)
+        extraction, schedule, certificate = found.extraction, found.schedules, found.certificate
     start = time.perf_counter()
     units = device is None or device.has_matrix_units
     chosen = choose_schedules(
@@ -210,8 +201,58 @@ def optimize(
     trace("source", runner.source)
     built = time.perf_counter()
     checked = verify(graph, extraction.program, runner, chosen) if verified else None
-    seconds = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
-    return Compiled(graph, extraction, target, chosen, runner, checked, seconds, Options(values, products))
+    took = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
+    if certificate is not None:
+        took["search"] = certificate.seconds
+    options = Options(values, products)
+    return Compiled(graph, extraction, target, chosen, runner, checked, took, options, certificate=certificate)
+
+
+def certify(
+    graph: Graph,
+    target: str = "c",
+    budget: Budget | None = None,
+    *,
+    cache: str = "warm",
+    sizes: Mapping[str, int] | None = None,
+    limits: Limits | None = None,
+    measurer: Measurer | None = None,
+    remember: bool = True,
+) -> Certified:
+    """Extracts a graph and searches the space of its kernels and schedules by timing them; see pipeline_certify.
+
+    `measurer`: what times kernels, by default this machine. `remember`: times are kept in the user's cache folder and
+    taken from there. The budget counts from here on, saturation included.
+    Raises InputError for a state of the caches or sizes that make no sense, else as extract does.
+    """
+    start = time.perf_counter()
+    _check_asked("certify", graph, target, (limits or Limits()).values, "exact")
+    allowed = budget or Budget()
+    known = checked_sizes(graph, sizes, cache)
+    device = driver() if target == "cuda" and measurer is None else None
+    exact = (limits or Limits()).values == "ieee" or (device is not None and not device.has_matrix_units)
+    extraction = extract_for(target, graph, limits or Limits())
+    at = target_of(target, known, cache, exact=exact)
+    timer = measurer or (CpuKernels(known, cache) if device is None else CudaKernels(known, cache, device))
+    left = replace(allowed, seconds=max(0.0, allowed.seconds - (time.perf_counter() - start)))
+    memory = Tuned(target_name(at), cache, at.threads, known, target) if remember and measurer is None else None
+    return certified(
+        extraction, at, timer, left, lambda results: _rebuilt(extraction, target, results), recall=memory,
+        asked=allowed, before=time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def _rebuilt(
+    extraction: Extraction, target: str, results: Sequence[WindowResult]
+) -> tuple[Program, dict[str, tuple[Step, ...]]]:
+    """The program of an extraction whose distinct windows have other kernels."""
+    swapped = {id(old): new for old, new in zip(extraction.distinct, results, strict=True)}
+    normal = normal_form(extraction.graph, axes=target == "cuda", ieee=extraction.values == "ieee")
+    program, steps = _assemble(normal, [(w, c, swapped[id(r)]) for w, c, r in extraction.windows])
+    if target != "cuda":
+        return program, steps
+    parted = split_streams(partition(program), UNITS)
+    return parted, {**steps, **{k.name: steps.get(k.name, ()) for k in parted.kernels}}
 
 
 def sources(

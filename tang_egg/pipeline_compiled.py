@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tang_egg.budget import Verdict
 from tang_egg.errors import ArtefactError, BindError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult
+from tang_egg.extract.certify import Outcome
+from tang_egg.extract.certify_record import SelectionCertificate
 from tang_egg.extract.derive import Step
+from tang_egg.extract.rewriting import Rewriting
 from tang_egg.ir import Graph
 from tang_egg.program import Program
 from tang_egg.report_model import Report
@@ -31,6 +34,9 @@ class Extraction:
     """A graph after selection: the program, the windows behind it, and the laws that led to each kernel.
 
     `verdict`: what an error budget said of the variant that laws which may cancel or overflow led to, if one was asked.
+    `selected`: the program before what a caller asked for beyond selection was done to it, which `rewritings` records;
+    none where nothing was. `stages`: of a graph in chunks, the extractions of the tensors that it holds.
+    `evidence`: what a search that timed kernels found out, window by window in the order of `distinct`.
     """
 
     graph: Graph
@@ -40,6 +46,10 @@ class Extraction:
     seconds: float
     values: str = "finite"
     verdict: Verdict | None = None
+    selected: Program | None = None
+    rewritings: tuple[Rewriting, ...] = ()
+    stages: tuple[Extraction, ...] = ()
+    evidence: Outcome | None = None
 
     @property
     def distinct(self) -> tuple[WindowResult, ...]:
@@ -80,6 +90,8 @@ class Compiled:
     seconds: dict[str, float] = field(default_factory=dict)
     options: Options = field(default_factory=Options)
     bound: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    certificate: SelectionCertificate | None = None
+    """What a search that timed kernels found out, if one was asked for: see docs/certified-selection.md."""
 
     def __call__(self, /, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
         """Runs the kernels. Raises InputError when an array does not fit, BindError when a dim has no value."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tang_egg.errors import GraphError
 from tang_egg.extract.derive import Step
-from tang_egg.extract.precision import SCHEMES, split_products
-from tang_egg.extract.split import split_program
+from tang_egg.extract.precision import SCHEMES
+from tang_egg.extract.rewriting import products_rewriting, split_rewriting
 from tang_egg.pipeline_compiled import Extraction
 
 PRODUCTS = ("exact", "tf32", *SCHEMES)
@@ -33,19 +33,25 @@ def rewritten(found: Extraction, split: Mapping[str, int] | None, products: str)
 
     Raises GraphError as `split_program` and `split_products` do.
     """
-    program, steps = found.program, found.steps
     if split is not None and not isinstance(split, Mapping):
         raise GraphError(
             f"split is a value of type {type(split).__name__}",
             where="optimize",
             mend="pass a dict of numbers of shares by axis: split={'K:1': 8}",
         )
+    program, steps = found.program, found.steps
+    done = list(found.rewritings)
     if split:
-        program, steps = split_program(found.graph, program, split, steps)
+        record, program, steps = split_rewriting(found.graph, program, split, steps)
+        done.append(record)
     if products in SCHEMES:
-        program, more = split_products(program, SCHEMES[products])
+        record, program, more = products_rewriting(program, products)
+        done.append(record)
         steps = _joined(steps, more)
-    return found if program is found.program else replace(found, program=program, steps=steps)
+    if program is found.program:
+        return found
+    before = found.selected or found.program
+    return replace(found, program=program, steps=steps, selected=before, rewritings=tuple(done))
 
 
 def _joined(steps: Mapping[str, tuple[Step, ...]], more: Mapping[str, tuple[Step, ...]]) -> dict[str, tuple[Step, ...]]:

@@ -18,11 +18,14 @@ import numpy.typing as npt
 
 from tang_egg.cost.roofline import Costs
 from tang_egg.errors import GraphError, VerificationError
+from tang_egg.extract.certificate import Certificate
 from tang_egg.extract.shard import shard_program
 from tang_egg.extract.sharded import Sharded, Stage
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph
 from tang_egg.pipeline import extract
+from tang_egg.pipeline_certificate import certificate
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.pipeline_rewrite import check_products, rewritten
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.saturate import Limits
@@ -47,6 +50,30 @@ def shard(
     folds and an all-reduce under the same monoid. Inputs that have the axis are cut along it, the others are held by
     every rank in whole. Raises GraphError where the axis cannot be cut, and as `optimize` does.
     """
+    found = _selected(graph, limits, costs, products)
+    return shard_program(graph, found.program, axis, ranks)
+
+
+def shard_certificate(
+    graph: Graph,
+    axis: str,
+    ranks: int,
+    *,
+    limits: Limits | None = None,
+    costs: Costs | None = None,
+    products: str = "exact",
+    texts: bool = False,
+) -> Certificate:
+    """The certificate of what `shard` gives, which takes the same: from the graph to the programs of all stages.
+
+    Raises as `shard` and `certificate` do.
+    """
+    found = _selected(graph, limits, costs, products)
+    return certificate(found, texts=texts, sharded=shard_program(graph, found.program, axis, ranks))
+
+
+def _selected(graph: object, limits: Limits | None, costs: Costs | None, products: str) -> Extraction:
+    """The program that is cut over ranks."""
     if not isinstance(graph, Graph):
         raise GraphError(
             f"a value of type {type(graph).__name__} is no graph",
@@ -54,8 +81,7 @@ def shard(
             mend="make one of named outputs: te.graph('name', y=...)",
         )
     check_products("shard", (limits or Limits()).values, products)
-    found = rewritten(extract(graph, limits=limits, costs=costs), None, products)
-    return shard_program(graph, found.program, axis, ranks)
+    return rewritten(extract(graph, limits=limits, costs=costs), None, products)
 
 
 @dataclass(slots=True)

@@ -6,9 +6,10 @@ earlier kernels only; everything else stands inlined in it. All outputs of one k
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tang_egg.ir import Graph, Tensor
+from tang_egg.ir import Graph, Input, Tensor, sources
 
 
 def unique(name: str, taken: set[str]) -> str:
@@ -41,3 +42,21 @@ class Program:
     def tensors(self) -> tuple[Tensor, ...]:
         """All materialised tensors, producers first."""
         return tuple(t for k in self.kernels for t in k.outputs)
+
+
+def single_graph(outputs: tuple[Tensor, ...]) -> Graph:
+    """Tensors over inputs as a graph of their own."""
+    inputs = dict.fromkeys(s for t in outputs for s in sources(t.body) if isinstance(s, Input))
+    return Graph("kernel", tuple(inputs), outputs)
+
+
+def single_program(outputs: tuple[Tensor, ...]) -> Program:
+    """Tensors over inputs as a program of one kernel."""
+    return Program(single_graph(outputs), (KernelPlan("kernel", outputs),))
+
+
+def bound_outputs(outputs: tuple[Tensor, ...], sizes: Mapping[str, int]) -> tuple[Tensor, ...]:
+    """Tensors over inputs with sizes for their symbolic dims."""
+    graph = single_graph(outputs)
+    dims = {d.name: sizes[d.name] for d in graph.dims()}
+    return graph.bind(**dims).outputs if dims else outputs

@@ -12,11 +12,11 @@ from tang_egg.codegen.dialects.cuda import CUDA
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.egraph import Snapshot
 from tang_egg.extract.certificate import certified_window, kernel_names
+from tang_egg.extract.certify_ledger import Timed
 from tang_egg.extract.derive import Step
 from tang_egg.extract.explain import numbered
 from tang_egg.extract.merge import AFTER
 from tang_egg.ir import Input, Reduce, Scan, Tensor, tensors_of, walk
-from tang_egg.measure import Timing
 from tang_egg.program import KernelPlan
 from tang_egg.report_kernel import KernelMathematics, summary
 from tang_egg.report_model import (
@@ -52,7 +52,7 @@ def text_report(compiled: Compiled, width: int = 100) -> str:
 def build_report(
     extraction: Extraction,
     compiled: Compiled | None = None,
-    timing: Timing | None = None,
+    timing: Timed | None = None,
     dims: Mapping[str, int] | None = None,
 ) -> Report:
     """The report of an extraction; with `compiled`, also of its schedules and sources.

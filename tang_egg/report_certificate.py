@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from tang_egg.extract.certificate import Certificate, CertifiedStep
 from tang_egg.extract.certificate_term import place_text, term_text
-from tang_egg.extract.replay import Replayed
+from tang_egg.extract.replayed import Replayed
+from tang_egg.extract.rewriting import Rewriting
 from tang_egg.report_format import count
 
 _HOW = {
@@ -22,14 +23,20 @@ _HOW = {
 def replay_text(certificate: Certificate, done: Replayed) -> str:
     """What a replay found, in a few lines."""
     hows = Counter(how for window in done.checked for how in window)
-    laws = dict.fromkeys(s.name for s in certificate.steps if s.kind == "law")
+    laws = dict.fromkeys(s.name for s in certificate.steps if s.kind in ("law", "rewrite"))
+    kernels = sum(len(p.kernels) for p in done.ending)
     lines = [
         f"{count(len(certificate.steps), 'step')} from '{certificate.graph.name}' to "
-        f"{count(len(done.program.kernels), 'kernel')}: each follows, and the end is the program of the certificate",
+        f"{count(kernels, 'kernel')}: each follows, and the end is the program of the certificate",
         f"laws: {', '.join(laws) or 'none was needed'}",
         *(f"{count(n, 'step')} checked {_HOW.get(how, how)}" for how, n in hows.most_common()),
+        *(f"{_asked(r)}: {how}" for r, how in zip(certificate.rewritings, done.rewritten, strict=True)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _asked(r: Rewriting) -> str:
+    return f"{r.kind} by {', '.join(f'{k}: {v}' for k, v in r.asked)}"
 
 
 def render_certificate(certificate: Certificate, *, markdown: bool = False) -> str:

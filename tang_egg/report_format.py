@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from tang_egg.cost.time import said
 from tang_egg.extract.derive import Step
 from tang_egg.report_model import Kernel, Measured, Part, Pass, Piece, Report, Rewrite, Verified
 
 SHOWN_EQUATIONS, SHOWN_CANDIDATES, SHOWN_REFUSALS = 3, 8, 4
 """How many of each are shown unless all are asked for."""
 
-
-def seconds(value: float) -> str:
-    """A time with three digits and a fitting unit."""
-    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
-        if value * factor >= 1.0:
-            return f"{value * factor:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
+seconds = said
+"""A time with three digits and a fitting unit."""
 
 
 def count(n: int, what: str) -> str:

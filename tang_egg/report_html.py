@@ -1,7 +1,7 @@
 """The report as one page: inline style and script, no other file, nothing loaded from anywhere.
 
     page ::= head figures, the graph, the derivation beside its kernels, candidates, laws, windows, times and errors,
-             environment
+             floors where they are given, environment
 
 What a content security policy can forbid is forbidden: the page names its own style and script by their hashes.
 """
@@ -30,6 +30,7 @@ _SECTIONS = (
     ("laws", "Laws"),
     ("windows", "E-graphs"),
     ("times", "Time and error"),
+    ("floors", "Floors"),
     ("environment", "Environment"),
 )
 
@@ -40,11 +41,13 @@ def render_html(
     environment: Sequence[tuple[str, str]] = (),
     prices: Mapping[int, float | None] | None = None,
     kernel_seconds: Mapping[str, float] | None = None,
+    floors: str = "",
 ) -> str:
     """The whole page.
 
     `environment`: names and values of versions and the machine. `prices`: for candidates by number, how many seconds
     more all kernels would take with it; None where no choice has a use for it. `kernel_seconds`: measured kernels.
+    `floors`: the section that report_floor makes; the page has none without it.
     """
     timed = kernel_seconds or {}
     parts = (
@@ -54,9 +57,10 @@ def render_html(
         laws_section(report),
         windows_section(report),
         _times(report, timed),
+        *([floors] if floors else []),
         _environment(environment),
     )
-    links = [tag("a", esc(title), href=f"#{name}") for name, title in _SECTIONS]
+    links = [tag("a", esc(title), href=f"#{name}") for name, title in _SECTIONS if name != "floors" or floors]
     theme = tag("button", "theme: auto", type="button", id="theme")
     body = (
         tag("a", "to the content", href="#graph", _class="skip"),

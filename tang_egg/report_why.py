@@ -2,6 +2,7 @@
 
 why NAME      ::= a tensor, an output or a kernel
 why_not WHAT  ::= a law | a tensor, output or kernel | NAME+NAME | a number of the list of candidates
+                | KERNEL: SCHEDULE | KERNEL: 64x64 in 16 KiB
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from tang_egg.extract.explain import Choice, Place, Reason
 from tang_egg.ir import Tensor, sources
 from tang_egg.report_answer import Answer
 from tang_egg.report_asked import SHOWN, Known, Spot, alternatives, listed, named_laws
+from tang_egg.report_why_measured import with_some, without
 from tang_egg.report_why_not import candidate_answer, law_answer, pair_answer
+from tang_egg.report_why_schedule import schedule_answer
 from tang_egg.report_words import spoken
 
 
@@ -42,6 +45,8 @@ class Asked(Known):
         asked = what.strip()
         if asked.isdecimal():
             return candidate_answer(self, asked)
+        if ":" in asked:
+            return schedule_answer(self, asked)
         if "+" in asked:
             return pair_answer(self, asked)
         if asked in (laws := named_laws()):
@@ -78,9 +83,13 @@ class Asked(Known):
                 reasons.append(Reason("use", f"{name} has to be written to memory: {needed}"))
             else:
                 self._note(spot.about.inlined(spot.c), spot.about.barriers(spot.c), made, reasons)
+                seen = without(self, spot.part, lambda k: spot.c in k.writes, f"{name} not stored")
+                reasons += [seen] if seen else []
         else:
             why = spot.about.unstorable(spot.c)
             self._note(spot.about.stored(spot.c), (why,) if why else (), made, reasons)
+            seen = with_some(self, spot.part, lambda k: spot.c in k.writes, f"{name} stored")
+            reasons += [seen] if seen else []
         if question == "why":
             made += spot.about.others(spot.c)
             made += [x for k in (*place.stored, *place.inlined)[:1] if (x := self._without(spot, k))]

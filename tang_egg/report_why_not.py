@@ -13,6 +13,7 @@ from tang_egg.progress import note
 from tang_egg.report_answer import Answer
 from tang_egg.report_asked import SHOWN, Known, alternatives, listed, named_laws
 from tang_egg.report_format import count
+from tang_egg.report_why_measured import with_some, without
 
 PRICING = 15.0
 """Seconds that a page may take to price its candidates: each takes the solver some 20 ms."""
@@ -45,8 +46,12 @@ def pair_answer(known: Known, asked: str) -> Answer:
     else:
         verdict = f"no set of kernels computes {names[0]} and {names[1]} in one of them"
     made = alternatives([story.best] if story.best else [], a.about)
+    seen = with_some(
+        known, a.part, lambda k: {a.c, b.c} <= a.about.inside(k), f"{names[0]} and {names[1]} in one kernel"
+    )
+    reasons = story.reasons if seen is None or kernels else (seen, *story.reasons)
     seconds = a.about.selection.seconds
-    return Answer("why not", asked, "pair", verdict, (), kernels, (), seconds, made, story.reasons[:SHOWN])
+    return Answer("why not", asked, "pair", verdict, (), kernels, (), seconds, made, reasons[:SHOWN])
 
 
 def candidate_answer(known: Known, asked: str) -> Answer:
@@ -68,13 +73,27 @@ def candidate_answer(known: Known, asked: str) -> Answer:
     else:
         made = about.forced([k], f"with {form}")
         verdict = f"{form} could run, and was not picked" if made else f"{form} is in no set of kernels"
-    missing = () if made else (Reason("use", "no set of candidate kernels has a use for all that it writes"),)
+    missing: tuple[Reason, ...] = (
+        () if made else (Reason("use", "no set of candidate kernels has a use for all that it writes"),)
+    )
     if chosen and made is None:
         missing = (Reason("space", "no set of candidate kernels does without it"),)
+    seen = (without if chosen else with_some)(
+        known, part, lambda x: _same(x, k), f"{'without' if chosen else 'with'} it"
+    )
+    missing += (seen,) if seen else ()
     return Answer(
         "why not", asked, "candidate", verdict, (), (), about.steps(k), about.selection.seconds,
         alternatives([made] if made else [], about), missing,
     )  # fmt: skip
+
+
+def _laws(known: Known, part: int, k: Candidate) -> set[str]:
+    return {s.law for s in known.about(part).steps(k)}
+
+
+def _same(a: Candidate, b: Candidate) -> bool:
+    return a.writes == b.writes and a.terms == b.terms
 
 
 def _rows(known: Known) -> list[tuple[int, Candidate, bool]]:
@@ -121,6 +140,10 @@ def law_answer(known: Known, law: str) -> Answer:
         step for part, s in distinct for k in s.used
         for step in known.about(part).steps(known.about(part).selection.chosen[k]) if step.law == law
     ))  # fmt: skip
+    seen = [
+        r for part, _ in distinct if not kernels and asserted
+        if (r := with_some(known, part, lambda k, part=part: law in _laws(known, part, k), f"kernels derived by {law}"))  # type: ignore[misc]
+    ]  # fmt: skip
     others = [a for part, s in distinct if s.best and not kernels for a in alternatives([s.best], known.about(part))]
     if kernels:
         verdict = f"{law} was used, for {count(len(kernels), 'kernel')}: {listed(kernels)}"
@@ -128,7 +151,7 @@ def law_answer(known: Known, law: str) -> Answer:
         verdict = f"{law} applied, and no picked kernel has what it made"
     else:
         verdict = f"{law} united nothing here"
-    reasons = () if kernels else tuple(dict.fromkeys(r for _, s in distinct for r in s.reasons))
+    reasons = () if kernels else (*seen, *dict.fromkeys(r for _, s in distinct for r in s.reasons))
     one = distinct[0][0] if len(distinct) == 1 else None
     return Answer(
         "why not", law, "law", verdict, (f"{named_laws()[law]}", f"{found} found, {asserted} asserted"),

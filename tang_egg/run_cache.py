@@ -23,10 +23,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from platformdirs import user_cache_dir
 
 from tang_egg import run_command
 from tang_egg.errors import TargetError
+from tang_egg.files import cache_root
 
 Make = Callable[[Path, Path], None]
 """Writes an entry to its first argument, a path in the second one, a folder that is the maker's own."""
@@ -46,7 +46,7 @@ class _Unusable(Exception):
 
 def cache_folder() -> Path:
     """The folder of compiled kernels; a temporary one, with a warning, where it cannot be written."""
-    folder = Path(os.environ.get("TANG_CACHE") or user_cache_dir("tang_egg")) / "kernels"
+    folder = cache_root() / "kernels"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

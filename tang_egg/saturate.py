@@ -27,8 +27,10 @@ from tang_egg.unify import Named
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When saturation stops: seconds of wall time, rows in the tables, rounds of all phases.
+    """When saturation stops: seconds of wall time, rows in the tables, rounds of all phases, matches of a rule at once.
 
+    A step cannot be interrupted. So one of a ruleset that has matched often is taken with care: a rule of it that would
+    match at more than `matches` places is not applied, and saturation ends with what there is.
     `values`: "finite" lets every law run; "ieee" only those that hold on infinities and NaN as well.
     `algebraic`: laws that may cancel or overflow run too (once in each round, before the others), and passes are built
     that may; what comes out must be measured (tang_egg.budget).
@@ -38,6 +40,7 @@ class Limits:
     rows: int = 400_000
     rounds: int = 6
     iterations: int = 60
+    matches: int = 20_000
     chunk: int = 64
     values: str = "finite"
     algebraic: bool = False
@@ -131,7 +134,8 @@ def saturate_window(
             _execute(engine, written)
             before = decode(engine)
             _execute(engine, seeds)
-            matches, stopped = _run(engine, limits, start)
+            run = _Run(engine, limits, start)
+            run.rounds()
             snapshot = decode(engine)
     except BaseException as e:
         if not isinstance(e, Exception):
@@ -154,9 +158,9 @@ def saturate_window(
         {t: snapshot.roots[name] for t, name in tops.items()},
         source,
         time.perf_counter() - start,
-        matches,
-        not stopped,
-        stopped,
+        run.matches,
+        not run.stopped,
+        run.stopped,
         f"{written}\n{seeds}",
     )
 
@@ -170,33 +174,81 @@ def _renumber(node: ENode, classes: Mapping[ClassId, ClassId]) -> ENode:
     return ENode(node.constructor, tuple(swap(a) for a in node.args))
 
 
-def _run(engine: bindings.EGraph, limits: Limits, start: float) -> tuple[dict[str, int], str]:
-    matches: dict[str, int] = {}
+CAREFUL = 1000
+"""Matches of a rule in one step from which on its ruleset is taken with care: then a step may find many times more."""
 
-    def once(ruleset: str) -> bool:
-        # analyses only compute facts, so they run to their end; equalities go one step at a time
-        how = "(run-schedule (saturate (run analysis)))" if ruleset == "analysis" else f"(run {ruleset} 1)"
-        output = _execute(engine, how)[-1]
-        for rule, count in output.report.num_matches_per_rule.items():
-            law = str(rule).split("#")[0]
-            matches[law] = matches.get(law, 0) + int(count)
-        return bool(output.report.updated)
 
-    for _ in range(limits.rounds):
-        changed = limits.algebraic and once("algebraic")
-        for phase in PHASES:
-            for _ in range(limits.iterations):
-                updated = [once(ruleset) for ruleset in phase]
-                changed = changed or any(updated)
-                if time.perf_counter() - start > limits.seconds:
-                    return matches, f"the time limit of {limits.seconds:g} s"
-                if not any(updated):
-                    break
-            if _rows(engine) > limits.rows:
-                return matches, f"the limit of {limits.rows} rows"
-        if not changed:
-            return matches, ""
-    return matches, f"the limit of {limits.rounds} rounds"
+class _Run:
+    """One saturation: rulesets step by step until nothing changes or a limit is reached (`stopped` says which)."""
+
+    def __init__(self, engine: bindings.EGraph, limits: Limits, start: float) -> None:
+        self.engine, self.limits, self.start = engine, limits, start
+        self.matches: dict[str, int] = {}
+        self.most: dict[str, int] = {}
+        self.stopped = ""
+
+    def rounds(self) -> None:
+        """All phases, again and again."""
+        for _ in range(self.limits.rounds):
+            changed = self.limits.algebraic and self.step("algebraic")
+            for phase in PHASES:
+                changed = self.phase(phase) or changed
+            if self.stopped or not changed:
+                return
+        self.stopped = f"the limit of {self.limits.rounds} rounds"
+
+    def phase(self, rulesets: Sequence[str]) -> bool:
+        """The rulesets in turn until none changes anything; whether any did."""
+        changed = False
+        for _ in range(self.limits.iterations):
+            updated = False
+            for ruleset in rulesets:
+                # analyses run to their end, other rules one step at a time
+                while self.step(ruleset):
+                    updated = True
+                    if ruleset != "analysis":
+                        break
+            changed = changed or updated
+            if self.stopped or not updated:
+                break
+        return changed
+
+    def step(self, ruleset: str) -> bool:
+        """One step of a ruleset; whether it changed anything. Nothing happens once a limit has been reached."""
+        if self.stopped:
+            return False
+        careful = self.most.get(ruleset, 0) > CAREFUL
+        output = _execute(self.engine, _carefully(ruleset, self.limits.matches) if careful else f"(run {ruleset} 1)")
+        report = output[-1].report
+        found = {str(rule): int(count) for rule, count in report.num_matches_per_rule.items()}
+        for rule, count in found.items():
+            law = rule.split("#")[0]
+            self.matches[law] = self.matches.get(law, 0) + count
+        self.most[ruleset] = max(found.values(), default=0)
+        self._limited(_left_out(report, self.limits.matches) if careful else "")
+        return bool(report.updated)
+
+    def _limited(self, left_out: str) -> None:
+        """Looks at the limits after a step; `left_out`: a rule that matched so often that it was not applied."""
+        limits = self.limits
+        if left_out:
+            self.stopped = f"the limit of {limits.matches} matches in a step: {left_out.split('#')[0]} had more"
+        elif time.perf_counter() - self.start > limits.seconds:
+            self.stopped = f"the time limit of {limits.seconds:g} s"
+        elif max(self.most.values()) > CAREFUL and _rows(self.engine) > limits.rows:
+            self.stopped = f"the limit of {limits.rows} rows"
+
+
+def _carefully(ruleset: str, most: int) -> str:
+    """A step in which a rule with more matches is left out: the scheduler counts them before it applies any."""
+    scheduler = f"(let-scheduler careful (back-off :match-limit {most} :ban-length 1))"
+    return f"(run-schedule {scheduler} (run-with careful {ruleset}))"
+
+
+def _left_out(report: Any, most: int) -> str:
+    """A rule that the scheduler of a step left out: matches are counted in the first of the passes that it reports."""
+    counted = report.iterations[0].rule_set_report.rule_reports
+    return next((str(rule) for rule, reports in counted.items() if sum(r.num_matches for r in reports) > most), "")
 
 
 def _rows(engine: bindings.EGraph) -> int:

@@ -5,13 +5,17 @@ indices that live in one scope are never joined (in A[i, k]·A[k, j] the second 
 of a tensor stays a view, and a read of an input just names its coordinates. A fold inside an expression that mentions
 no index around it has a scope of its own: in Σ_j exp(x[i, j] − max_k x[i, k]) both run over j. The names themselves are
 chosen in order of first use, so neither the user's spelling nor the order of axes reaches the laws.
+
+Then come reads at equal affine coordinates: where two read one axis of a source at 8a + r and 8b + q, a joins b and q
+joins r, each by its coefficient. That links folds over the points of windows, whose indices never stand alone.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 
 from tang_egg.affine import Affine, AffineLike, Atom, Index
 from tang_egg.ir import (
@@ -28,6 +32,10 @@ from tang_egg.ir import (
     map_children,
     walk,
 )
+from tang_egg.rewrite import replace_reads
+
+_TRIED = 4
+"""Indices of a coordinate that are joined at once, at most."""
 
 Place = tuple["Tensor | Input", "Index | int"]
 
@@ -63,13 +71,21 @@ class _Classes:
             place = self.parent[place]
         return place
 
-    def join(self, a: Place, b: Place) -> None:
+    def fits(self, a: Place, b: Place) -> bool:
+        """Whether the classes of two places are one, or may become one."""
         a, b = self.find(a), self.find(b)
         if a == b or self.size[a] is not self.size[b]:
+            return a == b
+        small, large = (a, b) if len(self.scopes[a]) <= len(self.scopes[b]) else (b, a)
+        other = self.scopes[large]
+        return not any(self._live(scope, other.get(scope, own), own) for scope, own in self.scopes[small].items())
+
+    def join(self, a: Place, b: Place) -> None:
+        """Makes the classes of two places one, if they fit."""
+        a, b = self.find(a), self.find(b)
+        if a == b or not self.fits(a, b):
             return
         small, large = (a, b) if len(self.scopes[a]) <= len(self.scopes[b]) else (b, a)
-        if any(self._live(scope, self.scopes[large].get(scope, own), own) for scope, own in self.scopes[small].items()):
-            return
         self.parent[small] = large
         for scope, own in self.scopes.pop(small).items():
             self.scopes[large][scope] = own | self.scopes[large].get(scope, own)
@@ -104,6 +120,7 @@ def unify(tensors: Sequence[Tensor]) -> dict[Tensor, Named]:
                     place = (source, source.axes[axis])
                     classes.add(place, source.axes[axis].size)
                 classes.join((t, index), place)
+    _join_forms(classes, tensors)
     names: dict[Place, Index] = {}
     named: dict[Tensor, Named] = {}
     for t in tensors:
@@ -115,6 +132,95 @@ def unify(tensors: Sequence[Tensor]) -> dict[Tensor, Named]:
             mapping[i] = names[root]
         named[t] = Named(t, tuple(mapping[i] for i in t.axes), rename(t.body, mapping))
     return named
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """An affine coordinate of a read in a tensor: the coefficient of each of its indices, in the tensor's order."""
+
+    scope: Tensor
+    terms: tuple[tuple[Index, Affine], ...]
+
+
+def _join_forms(classes: _Classes, tensors: Sequence[Tensor]) -> None:
+    """Joins the indices of equal affine coordinates of one source, those first of which one index alone is apart."""
+    groups = [forms for forms in _forms(tensors) if len(forms) > 1]
+    alone = True
+    while True:
+        joined = [forms for forms in groups if _join_group(classes, forms, alone)]
+        if not joined and not alone:
+            return
+        alone = bool(joined)
+
+
+def _forms(tensors: Sequence[Tensor]) -> list[tuple[_Form, ...]]:
+    """Coordinates of one axis of one source that are the same up to the names of their indices."""
+    same = _representatives(tensors)
+    found: dict[tuple[object, ...], dict[_Form, None]] = {}
+    for t in tensors:
+        order = _indices_of(t)
+        for read in (s for s in walk(t.body) if isinstance(s, Read)):
+            source = same.get(read.source, read.source) if isinstance(read.source, Tensor) else read.source
+            for axis, c in enumerate(read.coordinates):
+                if not isinstance(c, Affine) or c.single() is not None or not c.indices():
+                    continue
+                terms = tuple((i, c.coefficient(i)) for i in order if i in c.indices())
+                rest = Affine.of({m: n for m, n in c.terms if not any(isinstance(a, Index) for a in m)})
+                kinds = frozenset(Counter((k, i.size) for i, k in terms).items())
+                found.setdefault((source, axis, rest, kinds), {})[_Form(t, terms)] = None
+    return [tuple(forms) for forms in found.values()]
+
+
+def _representatives(tensors: Sequence[Tensor]) -> dict[Tensor, Tensor]:
+    """For each tensor the first one that differs from it in names alone."""
+    first: dict[tuple[tuple[Index, ...], Scalar], Tensor] = {}
+    found: dict[Tensor, Tensor] = {}
+
+    def source(s: Tensor | Input) -> Tensor | Input:
+        return found.get(s, s) if isinstance(s, Tensor) else s
+
+    for t in tensors:
+        mapping = {i: Index(f"i{n}", i.size) for n, i in enumerate(_indices_of(t))}
+        body = replace_reads(rename(t.body, mapping), lambda x, at: Read(source(x.source), at, x.at))
+        found[t] = first.setdefault((tuple(mapping[i] for i in t.axes), body), t)
+    return found
+
+
+def _join_group(classes: _Classes, forms: Sequence[_Form], alone: bool) -> bool:
+    """Joins what fits; says whether anything did. `alone`: only forms of which one index each is not joined yet."""
+    joined = False
+    different: dict[frozenset[tuple[Place, Affine]], _Form] = {}
+    for form in forms:
+        for other in different.values():
+            pairs = _pairs(classes, other, form, alone)
+            for a, b in pairs:
+                classes.join(a, b)
+            if pairs:
+                joined = True
+                break
+        else:
+            different.setdefault(frozenset((classes.find((form.scope, i)), k) for i, k in form.terms), form)
+    return joined
+
+
+def _pairs(classes: _Classes, f: _Form, g: _Form, alone: bool) -> list[tuple[Place, Place]]:
+    """The places of two equal forms that are to be joined, by their coefficients; none where some do not fit."""
+    left: list[tuple[Place, Affine]] = [((f.scope, i), k) for i, k in f.terms]
+    right: list[tuple[Place, Affine]] = [((g.scope, i), k) for i, k in g.terms]
+    for a, k in tuple(left):
+        match = next((x for x in right if x[1] is k and classes.find(x[0]) == classes.find(a)), None)
+        if match:
+            left.remove((a, k))
+            right.remove(match)
+    if len(left) > (1 if alone else _TRIED):
+        return []
+    for order in permutations(right):
+        if all(
+            k is own and classes.size[classes.find(a)] is classes.size[classes.find(b)] and classes.fits(a, b)
+            for (a, k), (b, own) in zip(left, order, strict=True)
+        ):
+            return [(a, b) for (a, _), (b, _) in zip(left, order, strict=True)]
+    return []
 
 
 def _indices_of(t: Tensor) -> tuple[Index, ...]:

@@ -1,12 +1,14 @@
 """On a machine with a GPU: compiles, runs and verifies many graphs for CUDA, one line for each.
 
-python -m tests.device_check [--only TEXT] [--large] [--time] [--dump FOLDER] [--limit SECONDS] [--jobs N] [--sources]
+python -m tests.device_check [--only TEXT] [--rows] [--large] [--time] [--dump FOLDER] [--limit SECONDS] [--jobs N]
+    [--sources]
 
     PASS name: worst error, samples, kernels with their schedules
     FAIL name: why (a hung or crashed kernel fails its graph only)
 
 Graphs run in a few processes; one that prints nothing for `limit` seconds is ended and its graph fails. `--sources`
-only derives and prints, and needs no GPU. `--only` takes names or parts of names, separated by commas.
+only derives and prints, and needs no GPU. `--rows` adds the small twins of the table of algorithms and of the further
+graphs, in the form that is required of them. `--only` takes names or parts of names, separated by commas.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +29,16 @@ import numpy as np
 from tang_egg import expression, layers, library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
-from tang_egg.cli_graph import typical_sizes
+from tang_egg.codegen.candidates_device import UNITS
+from tang_egg.codegen.partition import partition
+from tang_egg.codegen.split_fold import split_streams
 from tang_egg.errors import TangError
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
-from tang_egg.pipeline import optimize, sources
-from tang_egg.pipeline_compiled import Compiled
-from tang_egg.run_cuda import CudaProgram
+from tang_egg.pipeline import choose_schedules, optimize, sources
+from tang_egg.pipeline_compiled import Compiled, Extraction
+from tang_egg.pipeline_space import typical_sizes
+from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels, cuda_sources
 from tang_egg.run_cuda_driver import driver
 from tang_egg.verify import sample_inputs
 from tang_egg.verify_compare import excess, values_of
@@ -104,6 +110,25 @@ def cases(large: bool = False) -> dict[str, Callable[[], Graph]]:
     return found
 
 
+def twins() -> dict[str, Callable[[], Extraction]]:
+    """The small twins of rows and further graphs by name, with f32 and with bf16 storage."""
+    from tests.further import FURTHER
+    from tests.rows import ROWS
+
+    known = {**{f"row_{n}": r for n, r in ROWS.items()}, **{f"further_{n}": r for n, r in FURTHER.items()}}
+    return {f"{n}_{t}": partial(r.twin, t) for n, r in known.items() for t in r.dtypes if not r.missing}
+
+
+def check_twin(x: Extraction) -> str:
+    """Compiles and verifies a program as it was derived, cut the way the device runs it best."""
+    from tang_egg.verify import verify
+
+    program = split_streams(partition(x.program), UNITS)
+    schedules = choose_schedules(program, "cuda")
+    found = verify(x.graph, program, compile_cuda(program, schedules, on=driver()), schedules)
+    return f"error {found.worst:.2e}, {found.runs} runs; " + "; ".join(f"{k}: {s}" for k, s in schedules.items())
+
+
 def check(made: Graph, timed: bool, dump: Path | None, name: str) -> str:
     """Compiles and verifies a graph, runs it in both ways, and says what was found. Raises what goes wrong."""
     start = time.perf_counter()
@@ -144,12 +169,21 @@ def both_ways(compiled: Compiled, timed: bool) -> str:
     return f", {timing.median * 1e6:.1f} us (spread {timing.spread * 1e6:.1f}, {timing.how})"
 
 
+def _printed(x: Extraction) -> str:
+    program = split_streams(partition(x.program), UNITS)
+    texts = cuda_sources(cuda_kernels(program, choose_schedules(program, "cuda")))
+    return ", ".join(f"{k} {len(v)} characters" for k, v in texts.items())
+
+
 def child(names: Sequence[str], options: argparse.Namespace) -> None:
     """Checks graphs in this process, one line each."""
-    known = cases(True)
+    known, derived = cases(True), twins() if options.rows else {}
     for name in names:
         try:
-            if options.sources:
+            if name in derived:
+                x = derived[name]()
+                line = f"PASS {name}: {_printed(x) if options.sources else check_twin(x)}"
+            elif options.sources:
                 texts = sources(known[name]())
                 line = f"PASS {name}: {', '.join(f'{k} {len(v)} characters' for k, v in texts.items())}"
             else:
@@ -171,6 +205,7 @@ def batch(names: list[str], options: argparse.Namespace, said: list[str]) -> Non
         more = [f"--limit={options.limit}", *(["--time"] if options.time else [])]
         more += [f"--dump={options.dump}"] if options.dump else []
         more += ["--sources"] if options.sources else []
+        more += ["--rows"] if options.rows else []
         command = [sys.executable, "-m", "tests.device_check", *more, "--child", ",".join(rest)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         lines: queue.Queue[str | None] = queue.Queue()
@@ -220,6 +255,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.device_check")
     parser.add_argument("--only", default="")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--rows", action="store_true")
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--sources", action="store_true")
     parser.add_argument("--dump", type=Path)
@@ -239,7 +275,11 @@ def main() -> int:
     if options.dump:
         options.dump.mkdir(parents=True, exist_ok=True)
     wanted = [w for w in options.only.split(",") if w]
-    names = [n for n in cases(options.large) if not wanted or any(w in n for w in wanted)]
+    names = [
+        n
+        for n in (*cases(options.large), *(twins() if options.rows else ()))
+        if not wanted or any(w in n for w in wanted)
+    ]
     jobs = max(1, min(options.jobs, len(names)))
     parts = [names[n::jobs] for n in range(jobs)]
     results: list[list[str]] = [[] for _ in parts]

@@ -46,6 +46,10 @@ class Form:
     gathered: tuple[str, ...] = ()
     ranged: tuple[str, ...] = ()
 
+    def wrong(self, x: Extraction, sizes: Mapping[str, int]) -> list[str]:
+        """In what a program for a graph of these sizes differs from the form."""
+        return [*_counts(x, self), *_absences(x, self, sizes)]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -93,7 +97,7 @@ class Row:
     def wrong(self, x: Extraction, small: bool = False) -> list[str]:
         """In what a program differs from the form required of it."""
         form = (self.small_form or self.form) if small else self.form
-        return [*_counts(x, form), *_absences(x, form, self.small if small else self.sizes)]
+        return form.wrong(x, self.small if small else self.sizes)
 
 
 def laws_of(x: Extraction) -> frozenset[str]:

@@ -81,8 +81,7 @@ ROWS = {
         retention, _states("O", DECAY, {"K": 2, "V": 2}), LONG, SMALL, chunk={"K:0": 64}, small_chunk={"K:0": 2},
     ),
     "state_space_dual": Row(
-        state_space_dual, _states("Y", GATES, {"B": 2, "X": 2}, "total", "log_decay", scans=2), LONG, SMALL,
+        state_space_dual, _states("Y", GATES, {"B": 2, "X": 2}, "total", scans=2), LONG, SMALL,
         chunk={"B:0": 64}, small_chunk={"B:0": 3},
-        small_form=_states("Y", GATES, {"B": 2, "X": 2}, "total", scans=2),
     ),
 }  # fmt: skip

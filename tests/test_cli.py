@@ -17,11 +17,12 @@ from egglog import bindings
 
 from tang_egg import cli_output, cli_run, report_format
 from tang_egg.cli import saturate_main
-from tang_egg.cli_graph import load_graph, typical_sizes
+from tang_egg.cli_graph import load_graph
 from tang_egg.cli_options import parser
 from tang_egg.errors import CodegenError, SelectionError, VerificationError
 from tang_egg.examples import EXAMPLES
 from tang_egg.pipeline import extract, extract_for, optimize
+from tang_egg.pipeline_space import typical_sizes
 from tang_egg.progress import Event, listening, note
 from tang_egg.report import build_report
 from tang_egg.report_dot import render_dot

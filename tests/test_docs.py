@@ -24,7 +24,7 @@ from tests.tree import ROOT
 
 PAGES = (
     "tutorial", "derivations", "add-a-law", "discover", "add-a-dialect", "add-a-schedule-shape", "selection",
-    "numerics", "sharding",
+    "numerics", "sharding", "floor", "device",
 )  # fmt: skip
 NEEDS_CC = pytest.mark.skipif(shutil.which("cc") is None, reason="the page calls cc")
 MARKS = {"tutorial": [pytest.mark.slow, NEEDS_CC]} | {p: [NEEDS_CC] for p in ("numerics", "sharding", "add-a-dialect")}

@@ -10,13 +10,13 @@ import pytest
 
 import tang_egg as te
 from tang_egg import verify as verification
-from tang_egg.cli_graph import typical_sizes
 from tang_egg.errors import VerificationError
 from tang_egg.examples import EXAMPLES
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph
 from tang_egg.pipeline import optimize
 from tang_egg.pipeline_compiled import Compiled
+from tang_egg.pipeline_space import typical_sizes
 from tang_egg.run import CompiledProgram
 from tang_egg.verify import sample_inputs, verify
 from tang_egg.verify_compare import excess

@@ -282,7 +282,7 @@ def varies(v: Value, i: Index) -> bool:
 
 
 DEMANDS = (
-    frozenset("plain sums want seek moving keeps indexed chunked replaces doubtful clean finished".split())
+    frozenset("plain spreading sums want seek moving keeps indexed chunked replaces doubtful clean finished".split())
     | consistency_gather.DEMANDS
 )
 """Relations that claim nothing about values: demands and bookkeeping."""
@@ -389,6 +389,18 @@ def _member(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> b
     return any(n.args[index[n.constructor]] == j and n.args[where[n.constructor]] == w for n in nodes)
 
 
+def _spreads(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
+    b, _, *parts = fact
+    here = Setting(h, delta, e.some)
+    return same(e.of(b, here), _sum(e, *(e.of(p, here) for p in parts)))
+
+
+def _implies(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
+    p, q = (e.of(c, Setting(h, delta, e.some)) for c in fact)
+    axes = tuple(sorted({*p.axes, *q.axes}, key=lambda i: i.name))
+    return bool(np.all(~spread(p, axes).astype(bool) | spread(q, axes).astype(bool)))
+
+
 def _inhabited(e: Evaluated, fact: Fact, h: Value, moved: Value, delta: Value) -> bool:
     j, where = e.indices[fact[0]], e.of(fact[1])
     if j not in where.axes:
@@ -413,7 +425,7 @@ def _gathering(relation: str) -> Any:
 CHECKS = {
     "split": _split, "abstracts": _abstracts, "scales": _scales, "moves": _moves, "mixes": _mixes, "carried": _carried,
     "statistic": _statistic, "neutral": _neutral, "extent": _extent, "inverse_extent": _inverse_extent,
-    "member": _member, "inhabited": _inhabited, "finite": _finite,
+    "spreads": _spreads, "member": _member, "implies": _implies, "inhabited": _inhabited, "finite": _finite,
     "positive": _positive,
     **{r: _gathering(r) for r in consistency_gather.RELATIONS},
 }  # fmt: skip

@@ -190,7 +190,7 @@ class _Maker:
 
     def _bool(self, v: Var) -> None:
         if v not in self.known:
-            self.known[v] = self._read(Var(v.name, "bool"))
+            self.known[v] = self.scalar(self.defined[v]) if v in self.defined else self._read(Var(v.name, "bool"))
 
     def _identities(self, monoid: Monoid) -> None:
         """A variable that a condition calls the identity of the monoid."""

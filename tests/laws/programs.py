@@ -232,7 +232,23 @@ def norm_with_bias() -> Graph:
     m = te.tensor("m", i, te.sum(j, x[i, j]) / 7)
     v = te.tensor("v", i, te.sum(j, (x[i, j] - m[i]) * (x[i, j] - m[i])) / 7)
     y = (x[i, j] - m[i]) * e.rsqrt(v[i] + 1.0) * g[j] + b[j]
-    return graph("norm_with_bias", te.tensor("Y", (i, c), te.sum(j, y * w[j, c])))
+    minus = te.sum(j, w[j, c] * -(b[j] + (x[i, j] - m[i]) * e.rsqrt(v[i] + 1.0) * g[j]))
+    return graph("norm_with_bias", te.tensor("Y", (i, c), te.sum(j, y * w[j, c])), te.tensor("Z", (i, c), minus))
+
+
+def divergences() -> Graph:
+    """Statistics that are passes themselves, and sums of what a condition selects."""
+    i, j = te.indices("i j")
+    x, y, live = te.input("X", (3, 7)), te.input("Y", (3, 7)), te.input("live", (3, 7), "bool")
+    p = library.log_softmax(x)
+    m = te.tensor("m", i, te.sum(j, x[i, j]) / 7)
+    d = x[i, j] - m[i]
+    bodies = {
+        "entropy": e.exp(p[i, j]) * p[i, j],
+        "cross": e.select(live[i, j], y[i, j] * p[i, j], 0.0),
+        "chosen": e.select(y[i, j] > x[i, j], d * d, 0.0),
+    }
+    return graph("divergences", *(te.tensor(n, i, te.sum(j, body)) for n, body in bodies.items()))
 
 
 def moments() -> Graph:
@@ -321,7 +337,7 @@ def all_programs() -> dict[str, Callable[[], Graph]]:
         attention_window, attention_soft_cap, attention_alibi, attention_grouped, attention_additive_mask, logsumexp,
         variance, layernorm_matmul, rmsnorm_matmul, swiglu, square, gram, gated_recurrence, embedding_sum, argmax,
         cross_entropy, transformer_block, shifted, simple, empty, positive, moments, entropies,
-        chains,
+        chains, norm_with_bias, divergences,
     )  # fmt: skip
     made += (programs_gather.one_hot, programs_gather.experts, programs_gather.segments, programs_gather.ragged)
     return {f.__name__: f for f in made}

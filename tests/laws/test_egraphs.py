@@ -17,7 +17,7 @@ from tests.strategies import random_instance
 
 BRIEF = Limits(seconds=4.0)
 UNUSED = frozenset(
-    {"fold.atom_scan", "fold.atom_product", "sibling.member_pass", "cascade.moves_negated"}
+    {"fold.atom_scan", "fold.atom_product", "sibling.member_pass"}
     | {"domain.finite_erf", "domain.finite_floor", "domain.finite_sin"}
 )
 """Closures that no program here has a use for."""

@@ -31,6 +31,7 @@ TRIES = 30
 OVERFLOW_ONLY = {
     "fold.interchange": "a sum with an infinity or NaN in it is the same in any order; partial sums may overflow",
     "fold.linear": "likewise: infinities of both signs make both sides NaN; only an overflow of partial sums differs",
+    "cascade.spread": "likewise",
     "gather.linear": "likewise",
     "gather.exchange": "likewise: the factor already stands inside the inner sum",
     "scalar.neg_zero": "it has no variables; its sides are zeros of opposite signs, which a reciprocal tells apart",

@@ -1,0 +1,193 @@
+"""`python -m bench floor`: no kernel in the log was ever faster than its floor. Exit status 1, loudly, where one was.
+
+Every row whose graph is known is held against the time floor of that graph on the device it was measured on, ours and
+peers' alike: they compute the same. Constants of a device come from --constants, from bench/devices/*.json, from what
+was probed here, or are estimates, in this order; on estimates a row that is too fast is reported and fails just so,
+since the estimate, or the floor, is then wrong.
+
+`reach` is the share of the floor in the measured time. Rows of states and devices are told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bench import log
+from bench.floor_programs import PROGRAMS
+from bench.floor_programs import graph_of as program_graph
+from tang_egg.cost.bound import least_time
+from tang_egg.cost.device import MEMORY, Device
+from tang_egg.cost.estimates import estimate
+from tang_egg.cost.time import TimeFloor, said
+from tang_egg.errors import TangError
+from tang_egg.ir import Graph
+from tang_egg.probe import read_devices
+from tang_egg.probe_store import stored
+
+DEVICES = Path(__file__).parent / "devices"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A row beside its floor: the least time that was measured, and the floor of its graph."""
+
+    row: log.Row
+    seconds: float
+    floor: TimeFloor
+
+    @property
+    def broken(self) -> bool:
+        """Whether the row is faster than anything can be: a bug of the floor, of the constants or of the timing."""
+        return self.seconds < self.floor.seconds
+
+    @property
+    def reach(self) -> float:
+        """The share of the floor in the median time."""
+        return self.floor.reach(1e-3 * float(self.row["median_ms"]))
+
+    def text(self) -> str:
+        """One line."""
+        shape = " ".join(f"{k}={v}" for k, v in (self.row["shape"] or {}).items())
+        kernel = f"{self.row['suite']}/{self.row['program']} {shape}"
+        times = f"{said(self.seconds):>9} floor {said(self.floor.seconds):>9} by {self.floor.binding.what:12}"
+        return f"{kernel:58} {times} reach {self.reach:4.2f}  {self.row['system']}"
+
+
+def verdicts(rows: Iterable[log.Row], devices: Mapping[str, Device]) -> tuple[list[Verdict], dict[str, int]]:
+    """A verdict for each row with a time and a known graph; and how many others there are, by the reason."""
+    found: list[Verdict] = []
+    left: dict[str, int] = {}
+    for row in rows:
+        seconds = row.get("least_ms") or row.get("median_ms")
+        device = devices.get(str(row["device"]))
+        if row.get("failed") or seconds is None:
+            reason = "no time"
+        elif row["suite"] == "saturate":
+            reason = "no kernel: times of saturation"
+        elif device is None:
+            reason = f"no constants of {row['device']}"
+        else:
+            key = (
+                row["suite"],
+                row["program"],
+                tuple((row["shape"] or {}).items()),
+                row["dtype"],
+                row.get("state") or "warm",
+            )
+            floor = _floor(*key, device)
+            if floor is not None:
+                found.append(Verdict(row, 1e-3 * float(seconds), floor))
+                continue
+            reason = f"graphs of {row['suite']} are not known"
+        left[reason] = left.get(reason, 0) + 1
+    return found, left
+
+
+@lru_cache(maxsize=4096)
+def _floor(
+    suite: str, program: str, shape: tuple[tuple[str, int], ...], dtype: str, state: str, device: Device
+) -> TimeFloor | None:
+    """The floor of what a row measured; None where its graph is not known. An average over sentences has none."""
+    graph = graph_of(suite, program, dict(shape), dtype)
+    if graph is None:
+        return None
+    levels = (MEMORY,) if suite == "minilm" else ()  # a large graph, for which one floor takes seconds
+    products = {"f32": "tf32"} if dtype == "tf32" else None
+    return least_time(graph, device, state=state, levels=levels, products=products)
+
+
+def graph_of(suite: str, program: str, shape: Mapping[str, int], dtype: str) -> Graph | None:
+    """The graph that a row was measured on, its sizes bound."""
+    if suite == "floor.c" and program in PROGRAMS:
+        return program_graph(program, shape)
+    if suite.startswith("cuda."):
+        from bench.cuda_cells import cells
+
+        wanted = (suite, program, dict(shape), dtype)
+        return next((c.graph() for c in cells() if (c.suite, c.program, dict(c.shape), c.dtype) == wanted), None)
+    if suite == "minilm" and "seq" in shape:
+        from examples.minilm import encoder
+
+        return encoder().bind(seq=shape["seq"])
+    return None
+
+
+def devices_of(names: Iterable[str], files: Sequence[Path] = ()) -> dict[str, Device]:
+    """The constants of the devices that a log names: of a file, else of a probe here, else the estimate."""
+    known = [d for f in files for d in read_devices(f)]
+    known += [d for f in sorted(DEVICES.glob("*.json")) for d in read_devices(f)]
+    known += stored()
+    found: dict[str, Device] = {}
+    for name in dict.fromkeys(names):
+        model, _, cores = name.partition(", ")
+        target = "c" if cores.endswith("cores") else "cuda"
+        fitting = [d for d in known if d.target == target and d.name == model]
+        if fitting:
+            found[name] = fitting[0]
+        elif target == "c" or model == estimate(target).name:
+            found[name] = estimate(target)
+    return found
+
+
+def report(
+    found: Sequence[Verdict], left: Mapping[str, int], devices: Mapping[str, Device], every: bool = False
+) -> str:
+    """The three rows of each suite with the highest reach, or every row; then those that break their floor."""
+    lines = []
+    for name, device in devices.items():
+        how = "estimates, which prove nothing" if device.estimated else f"measured {device.when}, {device.driver}"
+        lines.append(f"{name}: {how}")
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for v in found:
+        groups.setdefault((str(v.row["suite"]), str(v.row.get("state") or "warm")), []).append(v)
+    for (suite, state), some in groups.items():
+        reaches = sorted(v.reach for v in some)
+        middle = statistics.median(reaches)
+        lines.append(
+            f"{suite}, {state}: {len(some)} rows, reach {reaches[0]:.2f} to {reaches[-1]:.2f}, median {middle:.2f}"
+        )
+        ordered = sorted(some, key=lambda v: -v.reach)
+        lines += [f"  {v.text()}" for v in (ordered if every else ordered[:3])]
+    lines += [f"left out: {count} rows, {reason}" for reason, count in left.items()]
+    broken = [v for v in found if v.broken]
+    for v in broken:
+        lines.append(f"FASTER THAN ITS FLOOR: {v.text()}")
+        lines += [f"    {line}" for line in v.floor.text().splitlines()]
+    lines.append(f"{len(found)} rows held against their floors, {len(broken)} faster than theirs")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench floor", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--log", type=Path, default=log.FILE, metavar="FILE", help="(default: bench/log.jsonl)")
+    parser.add_argument(
+        "--constants", type=Path, action="append", default=[], metavar="FILE", help="of tang-doctor --probe --json"
+    )
+    parser.add_argument("--all", action="store_true", help="every row, not only the three nearest to their floors")
+    parser.add_argument("--measure", action="store_true", help="first measure the suite floor.c and append its rows")
+    parser.add_argument("--seconds", type=float, default=0.5, help="for each state of each case (default: 0.5)")
+    parser.add_argument("--only", default="", metavar="REGEX", help="cases to measure")
+    given = parser.parse_args(arguments)
+    try:
+        if given.measure:
+            from bench.floor_measure import rows
+
+            for row in rows(given.seconds, given.only):
+                log.append([row], given.log)
+        known: list[dict[str, Any]] = log.read(given.log)
+        devices = devices_of((str(r["device"]) for r in known), given.constants)
+        found, left = verdicts(known, devices)
+    except TangError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(report(found, left, devices, given.all))
+    return 1 if any(v.broken for v in found) else 0

@@ -1,0 +1,78 @@
+"""Times single kernels on an NVIDIA GPU: compiled, compared with the interpreter, replayed in turns as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from tang_egg.errors import TangError, TargetError, VerificationError
+from tang_egg.extract.certify_ledger import Refused, Timed, Trial
+from tang_egg.measure_cuda import Call, Clock, cold_calls, time_calls
+from tang_egg.measure_single import program_of
+from tang_egg.run import threads
+from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels
+from tang_egg.run_cuda_driver import Driver
+from tang_egg.verify import verify
+from tang_egg.verify_inputs import sample_inputs
+
+
+@dataclass(slots=True)
+class CudaKernels:
+    """The Measurer of the target "cuda"; see measure_single.CpuKernels. `rounds`: replays of each kernel."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    cache: str = "warm"
+    on: Driver | None = None
+    batch: int = 8
+    rounds: int = 9
+    clock: Clock | None = None
+
+    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
+        """One result per trial, in order. Replays are few and short; `seconds` is not used up."""
+        found: dict[int, Timed | Refused] = {}
+        legal: list[int] = []
+        for n, t in enumerate(trials):
+            try:
+                cuda_kernels(program_of(t.kernel), {"kernel": t.kernel.schedules[t.schedule]})
+                legal.append(n)
+            except TangError as error:
+                found[n] = Refused("lowering", error.what)
+        with ThreadPoolExecutor(threads()) as pool:
+            jobs = {n: pool.submit(self._compiled, trials[n]) for n in legal}
+            made = {n: job.result() for n, job in jobs.items()}
+        calls: dict[str, Call | Sequence[Call]] = {}
+        for n, runner in made.items():
+            wrong = runner if isinstance(runner, Refused) else self._compared(trials[n], runner)
+            if wrong is not None:
+                found[n] = wrong
+            elif isinstance(runner, CudaProgram):
+                calls[str(n)] = self._call(trials[n], runner)
+        timings = time_calls(calls, rounds=self.rounds, clock=self.clock) if calls else {}
+        found |= {int(name): Timed(x.median, x.spread, x.runs) for name, x in timings.items()}
+        return [found[n] for n in range(len(trials))]
+
+    def _compiled(self, trial: Trial) -> CudaProgram | Refused:
+        schedule = trial.kernel.schedules[trial.schedule]
+        try:
+            return compile_cuda(program_of(trial.kernel), {"kernel": schedule}, on=self.on)
+        except TargetError as error:
+            return Refused("compiler", f"{error.what}: {error.where}"[:300])
+
+    def _compared(self, trial: Trial, runner: CudaProgram) -> Refused | None:
+        program, schedule = program_of(trial.kernel), trial.kernel.schedules[trial.schedule]
+        graph = program.graph.bind(**self.dims) if program.graph.dims() else program.graph
+        try:
+            verify(graph, program, runner, {"kernel": schedule})
+        except VerificationError as error:
+            return Refused("wrong", error.what)
+        except TangError as error:
+            return Refused("run", error.what)
+        return None
+
+    def _call(self, trial: Trial, runner: CudaProgram) -> Call | Sequence[Call]:
+        graph = program_of(trial.kernel).graph
+        dims = {d.name: self.dims[d.name] for d in graph.dims()}
+        arrays: Mapping[str, Any] = sample_inputs(graph, dims, edge=False)
+        return cold_calls(runner, arrays, dims) if self.cache == "cold" else runner.prepare(arrays, dims)

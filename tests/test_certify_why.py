@@ -1,0 +1,165 @@
+"""Ten prepared questions, each answered for the right reason: laws, limits, refusals, floors, measurements, space."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import tang_egg as te
+from tang_egg.errors import TangError
+from tang_egg.examples import EXAMPLES
+from tang_egg.extract.certify import Budget
+from tang_egg.extract.certify_ledger import Refused, Timed, Trial
+from tang_egg.pipeline import certify, extract
+from tang_egg.report_why import Asked
+from tang_egg.report_why_schedule import ledger_of
+from tang_egg.saturate import Limits
+
+
+class Times:
+    """Every kernel takes so many times its floor, later schedules more; the third one that is tried is refused."""
+
+    cache = "warm"
+    batch = 4
+
+    def __init__(self, factor: float = 2.0) -> None:
+        self.factor = factor
+        self.met: dict[str, int] = {}
+
+    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
+        found: list[Timed | Refused] = []
+        for t in trials:
+            self.met[t.kernel.key] = self.met.get(t.kernel.key, 0) + 1
+            if self.met[t.kernel.key] == 3:
+                found.append(Refused("wrong", "it is wrong by 0.5 of its largest value"))
+            else:
+                found.append(Timed(t.kernel.floor * self.factor * (1 + t.schedule), t.kernel.floor / 100, 21))
+        return found
+
+
+def product(n: int = 256) -> te.Graph:
+    return te.graph("product", C=te.matmul(te.input("A", (n, n)), te.input("B", (n, n))))
+
+
+@pytest.fixture(scope="module")
+def matmul() -> Asked:
+    """A product of which two schedules were timed, one refused and the others not looked at."""
+    return Asked(certify(product(), budget=Budget(gap=0.6), measurer=Times()).extraction)
+
+
+@pytest.fixture(scope="module")
+def softmax() -> Asked:
+    return Asked(certify(EXAMPLES["softmax"](), measurer=Times()).extraction)
+
+
+def test_1_softmax_without_the_maximum_taken_off_may_overflow() -> None:
+    answer = Asked(extract(EXAMPLES["softmax"]())).why_not("scalar.exp_difference")
+    assert "united nothing" in answer.verdict
+    assert any(r.kind == "law" and "may cancel or overflow" in r.text for r in answer.reasons)
+
+
+def test_2_the_second_product_is_not_fused_into_the_first_one() -> None:
+    block = Asked(extract(EXAMPLES["transformer_block"]()))
+    answer = block.why_not("swiglu")
+    assert answer.verdict == "swiglu is written to memory: kernel swiglu computes it"
+    (other,) = answer.alternatives
+    assert other.what == "swiglu not stored" and other.difference > 0.0
+    answer = block.why_not("added")
+    assert any(r.kind == "limit" and "nest 3 deep; a kernel holds 2" in r.text for r in answer.reasons)
+
+
+def test_3_a_tile_of_64_by_64_does_not_fit_16_kib(matmul: Asked) -> None:
+    answer = matmul.why_not("C: 64 x 64 in 16 KiB")
+    assert answer.verdict == "a 64 × 64 tile does not fit 16 KiB" and answer.kind == "tile"
+    held, elsewhere, best = answer.reasons
+    assert held.kind == "limit" and "16384 B of C and 256 B of A and 256 B of B: 16896 B of 16384 B" in held.text
+    assert "fit for 32 points of a fold at a time, 16 where the next ones are fetched meanwhile" in elsewhere.text
+    assert best.kind == "floor" and "no schedule with 16 KiB moves less than" in best.text
+
+
+def test_4_the_same_tile_fits_32_kib_and_moves_more_than_the_best_one(matmul: Asked) -> None:
+    answer = matmul.why_not("C: 64x64 tile in 32 KiB")
+    assert answer.verdict == "a 64 × 64 tile fits 32 KiB"
+    assert [r.kind for r in answer.reasons] == ["limit", "floor"]
+
+
+def test_5_a_schedule_whose_floor_is_above_the_measurement_is_ruled_out_by_it(matmul: Asked) -> None:
+    x = ledger_of(matmul, matmul.plans[0][0][-1])
+    assert x is not None
+    n = max(x.left())
+    floors = list(x.kernel.floors)
+    floors[n] = replace(floors[n], seconds=10 * x.least, binding="vector f32")
+    kept, x.kernel = x.kernel, replace(x.kernel, floors=tuple(floors))
+    answer = matmul.why_not(f"C: {x.kernel.schedules[n]}")
+    x.kernel = kept
+    assert "its floor rules it out" in answer.verdict
+    assert [r.kind for r in answer.reasons] == ["floor"] and "(vector f32)" in answer.reasons[0].text
+
+
+def test_6_a_schedule_that_was_measured_slower_says_both_times(matmul: Asked) -> None:
+    x = ledger_of(matmul, matmul.plans[0][0][-1])
+    assert x is not None
+    n = max(x.timed)
+    answer = matmul.why_not(f"C: {x.kernel.schedules[n]}")
+    assert answer.verdict == "it was measured, and is slower" and answer.reasons[0].kind == "measured"
+    assert "for the one that was picked" in answer.reasons[0].text
+    assert matmul.why_not(f"C: {x.kernel.schedules[x.best() or 0]}").verdict == "it was picked"
+
+
+def test_7_a_schedule_that_gave_wrong_values_says_so(matmul: Asked) -> None:
+    x = ledger_of(matmul, matmul.plans[0][0][-1])
+    assert x is not None and x.refused
+    answer = matmul.why_not(f"C: {x.kernel.schedules[next(iter(x.refused))]}")
+    assert answer.verdict == "it was refused"
+    assert answer.reasons[0].text == "wrong: it is wrong by 0.5 of its largest value"
+
+
+def test_8_a_schedule_beyond_the_space_names_the_nearest_and_one_that_is_open_says_so(matmul: Asked) -> None:
+    answer = matmul.why_not("C: tile tile=nothing:3")
+    assert answer.verdict == "it is not in the declared space" and "the nearest is: tile" in answer.reasons[0].text
+    x = ledger_of(matmul, matmul.plans[0][0][-1])
+    assert x is not None and x.left()
+    answer = matmul.why_not(f"C: {x.kernel.schedules[x.left()[0]]}")
+    assert answer.verdict == "it was not timed, and could be faster" and answer.reasons[0].kind == "open"
+
+
+def test_9_a_candidate_that_measurements_or_floors_rule_out_says_which(softmax: Asked) -> None:
+    kinds = set()
+    for number in range(2, 8):
+        answer = softmax.why_not(str(number))
+        found = [r for r in answer.reasons if r.kind in ("measured", "floor")]
+        kinds |= {r.kind for r in found}
+        assert all("measured for what was chosen" in r.text for r in found)
+    assert kinds & {"measured", "floor"}
+
+
+def test_10_the_uncentred_variance_is_refused_and_ieee_values_forbid_the_one_pass_form() -> None:
+    answer = Asked(extract(EXAMPLES["variance"]())).why_not("cascade.pass")
+    assert any(r.kind == "refused" and "not centred" in r.text for r in answer.reasons)
+    (why,) = Asked(extract(EXAMPLES["softmax"](), limits=Limits(values="ieee"))).why_not("cascade.pass").reasons
+    assert why.kind == "values"
+
+
+@pytest.mark.parametrize(
+    ("ask", "what", "mend"),
+    [
+        ("D: point", "no kernel is named 'D'", "name one of C"),
+        ("C: nonsense", "'nonsense' is neither a schedule nor a tile", "or KERNEL: 64x64 in 16 KiB"),
+        ("C:", "'' is neither a schedule nor a tile", "write KERNEL: SCHEDULE"),
+        ("C: tile tile=i", "cannot read 'tile=i' in a schedule", "write it as print_schedule does"),
+        ("C: 2x2x2 in 1 KiB", "a tile of 3 sides and 1024 bytes cannot be asked about", "give from 1 to 2 positive"),
+        ("C: 0x4 in 1 KiB", "a tile of 2 sides and 1024 bytes cannot be asked about", "give from 1 to 2 positive"),
+    ],
+)
+def test_a_question_about_schedules_that_makes_no_sense_is_refused(
+    matmul: Asked, ask: str, what: str, mend: str
+) -> None:
+    with pytest.raises(TangError) as error:
+        matmul.why_not(ask)
+    assert error.value.what == what and mend in error.value.mend and error.value.where == f"--why-not {ask}"
+
+
+def test_without_a_search_a_schedule_was_not_compared() -> None:
+    answer = Asked(extract(product(8))).why_not("C: point")
+    assert answer.verdict == "it was not compared" and "optimize(..., seconds=)" in answer.reasons[0].text
