@@ -64,8 +64,8 @@ _STALLED = 0.5
 """The share of traffic that arithmetic does not hide."""
 
 MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 5e7, 0.0, 128 * 128, 1, units=True)
-"""A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded). All its processors walk
-through a table at about the same time, so that the rows of all their tiles share what the second cache holds."""
+"""A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded). All its processors
+walk through a table at about the same time, so that the rows of all their tiles share what the second cache holds."""
 
 
 @dataclass(frozen=True, slots=True)
