@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 
 import pulp
 
@@ -57,7 +57,7 @@ def select(terms: Terms, outputs: Sequence[ClassId], costs: Costs) -> Selection:
                 where=f"class {c.number}; refused: {reasons(terms)}",
                 mend="report this with the graph",
             )
-    chosen = cheapest(candidates, outputs)
+    chosen = [_alone(terms, k, candidates, costs) for k in cheapest(candidates, outputs)]
     return Selection(chosen, candidates, sum(k.estimate.seconds for k in chosen), reasons(terms))
 
 
@@ -70,11 +70,8 @@ def cheapest(
     nothing is written twice, and something of what any other kernel writes is read.
     Raises SelectionError when no set of kernels does.
     """
-    chosen = _needed(_solve(candidates, outputs, demands), outputs)
-    try:
-        return [chosen[n] for n in _sorter(chosen).static_order()]
-    except CycleError:  # a class is written twice, and only one of its writers can come first
-        return [chosen[n] for n in in_order(chosen, range(len(chosen)))]
+    chosen = _needed(_once(_solve(candidates, outputs, demands)), outputs)
+    return [chosen[n] for n in _sorter(chosen).static_order()]
 
 
 def reasons(terms: Terms) -> dict[str, str]:
@@ -354,6 +351,23 @@ def _needed(chosen: list[Candidate], outputs: Sequence[ClassId]) -> list[Candida
         if lean == chosen:
             return chosen
         chosen = lean
+
+
+def _alone(terms: Terms, k: Candidate, candidates: Sequence[Candidate], costs: Costs) -> Candidate:
+    """A chosen kernel; made anew where it no longer writes all that it was joined of, whose folds it need not run."""
+    if any(x.writes == k.writes and x.terms == k.terms for x in candidates):
+        return k
+    return _candidate(terms, k.writes, k.variants, costs) or k
+
+
+def _once(chosen: list[Candidate]) -> list[Candidate]:
+    """The chosen kernels without what one that can run earlier writes as well: joined kernels may overlap."""
+    kept: list[Candidate] = []
+    have = set[ClassId]()
+    for n in in_order(chosen, range(len(chosen))):
+        kept.append(_restricted(chosen[n], set(chosen[n].writes) - have))
+        have.update(chosen[n].writes)
+    return kept
 
 
 def _restricted(k: Candidate, wanted: set[ClassId]) -> Candidate:

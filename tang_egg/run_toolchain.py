@@ -40,10 +40,11 @@ FLAGS = (
     "-march=native",
     "-ffp-contract=fast",
     "-fno-math-errno",
-    "-fwrapv",
+    "-fno-strict-overflow",
     "-w",
 )
-# Not -fno-trapping-math: with it gcc 12 vectorises loops over byte masks wrongly.
+# Not -fno-trapping-math: with it gcc 12 vectorises loops over byte masks wrongly. Without -fno-strict-overflow (-fwrapv
+# is not enough) it loads from wrong places where a loop chooses between reads at both sides of where a row starts.
 CAREFUL = ("-O1",)
 """Flags for a source over which the compiler broke down. Vectors are spelt out, so that most of the speed stays."""
 

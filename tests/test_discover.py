@@ -39,6 +39,7 @@ from tang_egg.rules.pattern import ONE, TRUE, ZERO, Name, Pattern, Var, call, fo
 from tang_egg.verify import relative_error, sample_inputs
 from tests.laws.trying import lacking
 from tests.rows_found import largest_share, mean_of_some, shares_of_shifted_rows, shares_twice
+from tests.rows_model import states_of
 
 FOUND = (
     "fold.max_scaled", "fold.max_exp", "fold.min_scaled", "fold.min_exp", "scalar.cancel_shift", "scalar.cancel_scale",
@@ -446,7 +447,7 @@ BETTER: dict[str, tuple[Callable[[int, int], Graph], str, Callable[[Extraction],
     "largest_share": (partial(largest_share, "f32"), "scalar.quotient_one", lambda x: len(distinct_folds(x)) == 1),
     "shifted_rows": (partial(shares_of_shifted_rows, "f32"), "scalar.cancel_shift", lambda x: inputs_read(x) == {"X"}),
     "log_shares": (log_shares, "scalar.log_scaled", lambda x: exponentials(x) == 1),
-    "shares_twice": (partial(shares_twice, "f32"), "scalar.cancel_shift", lambda x: len(distinct_folds(x)) == 1),
+    "shares_twice": (partial(shares_twice, "f32"), "scalar.cancel_shift", lambda x: states_of(x) == ((2, 1),)),
     "mean_of_some": (
         partial(mean_of_some, "f32"),
         "scalar.cancel_scale",
