@@ -78,7 +78,7 @@ def test_products_are_not_stored_beside_matrix_units(name: str) -> None:
 
 
 def test_the_page_says_what_the_tests_say() -> None:
-    page = (ROOT / "docs" / "further-graphs.md").read_text(encoding="utf-8")
+    page, _, _ = (ROOT / "docs" / "further-graphs.md").read_text(encoding="utf-8").partition("## A second set")
     told = dict(re.findall(r"^\| `(\w+)`.*\| (yes|no) \|", page, re.MULTILINE))
     assert told == {name: "no" if name in MISSING else "yes" for name in FURTHER}
     assert f"{len(FURTHER) - len(MISSING)} of 30" in page

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tang_egg as te
 from tang_egg import examples, run_toolchain
 from tang_egg.affine import Dim, Index, affine, index
 from tang_egg.errors import BindError, InputError, TargetError
@@ -331,3 +332,13 @@ def test_a_compiler_that_breaks_down_is_asked_for_less(monkeypatch: pytest.Monke
     run_toolchain.build("int whole(void) { return 1; }\n")
     with pytest.raises(TargetError, match="does not compile"):
         run_toolchain.build("int broken(")
+
+
+def test_loads_stay_in_bounds_where_a_row_starts() -> None:
+    """A turn by two places along two axes: with -fwrapv alone, gcc 12 loads from wrong places here."""
+    i, j, k = te.index("i", 3), te.index("j", 5), te.index("k", 7)
+    x = te.input("X", (3, 5, 7))
+    turned = te.tensor("t", (i, j, k), te.select(j <= 1, x[i, j + 3, k], x[i, j - 2, k]))
+    g = te.graph("turned", y=te.tensor("y", (i, j, k), te.select(k <= 5, turned[i, j, k + 1], turned[i, j, 0])))
+    given = np.random.default_rng(0).normal(size=(3, 5, 7)).astype(np.float32)
+    np.testing.assert_array_equal(te.optimize(g, values="ieee")(given), np.roll(given, (2, -1), (1, 2)))

@@ -75,7 +75,8 @@ def test_a_false_equality_is_found() -> None:
     ),
 )
 def test_a_false_fact_is_found(relation: str) -> None:
-    (saturation,) = saturated(all_programs()["entropies" if relation == "mixes" else "attention_additive_mask"]())
+    program = {"mixes": "entropies", "spreads": "norm_with_bias"}.get(relation, "attention_additive_mask")
+    (saturation,) = saturated(all_programs()[program]())
     (zero,) = [c for c, nodes in saturation.snapshot.classes.items() if ENode("Lit", ("0.0", "real")) in nodes]
     facts = saturation.snapshot.facts[relation]
     # Something that is not zero is said to be zero: the last class of a fact about a class that varies.
