@@ -177,7 +177,11 @@ class _Reference:
             for t in self.graph.outputs:
                 values, exact = values_of(got[t.name], t.dtype), expected[t.name]
                 if excess(values, exact, t.dtype) > 1.0 and not _rounding(self.graph, t, inputs, dims, values, t.dtype):
-                    raise VerificationError(f"it is wrong {told(values, exact, t.dtype)}", where=str(schedule))
+                    raise VerificationError(
+                        f"it is wrong {told(values, exact, t.dtype)}",
+                        where=str(schedule),
+                        mend="the search leaves this schedule out; report it with the graph",
+                    )
 
 
 def _tame(graph: Graph, dims: Mapping[str, int], edge: bool) -> tuple[dict[str, Any], dict[str, Any]]:

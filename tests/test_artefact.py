@@ -20,6 +20,7 @@ from tang_egg.artefact_model import LIBRARY, MANIFEST
 from tang_egg.artefact_read import evaluated
 from tang_egg.check import check_graph
 from tang_egg.content import kernel_graph, program_graph
+from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import ArtefactError, GraphError, InputError, TargetError, TextError
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph
@@ -85,7 +86,8 @@ def test_lifts_of_other_components_keep_their_indices() -> None:
     """Folds joined into one pass: the mean of a row stands beside a sum over a column index that it does not have."""
     x, w = te.input("X", (8, 16)), te.input("W", (16, 16))
     hidden = te.softmax(te.linear(te.rms_norm(x, te.input("g", (16,))), w))
-    whole = program_graph(extract(te.graph("two", A=hidden, B=te.layer_norm(x))).program)
+    found = extract(te.graph("two", A=hidden, B=te.layer_norm(x)), costs=Costs(MATRIX_UNITS))
+    whole = program_graph(found.program)
     text = print_graph(whole)
     assert "i2 = index(16)\nB[i0, i1] = " in text
     assert parse_graph(text, check=False) == whole
