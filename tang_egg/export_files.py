@@ -34,7 +34,8 @@ CC ?= cc
 CFLAGS ?= -O3
 MARCH ?=
 OPENMP ?= $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp)
-FLAGS = -std=c11 -fPIC -ffp-contract=fast -fno-math-errno -fno-strict-overflow -Wno-psabi $(CFLAGS) $(if $(MARCH),-march=$(MARCH)) $(OPENMP)
+FLAGS = -std=c11 -fPIC -ffp-contract=fast -fno-math-errno -fno-strict-overflow -Wno-psabi
+FLAGS += $(CFLAGS) $(if $(MARCH),-march=$(MARCH)) $(OPENMP)
 
 all: lib@NAME@.a lib@NAME@.so example
 
