@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import uuid
 from collections.abc import Iterable
@@ -24,6 +23,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
+
+from tang_egg.probe_host import processor, processors
 
 Row: TypeAlias = "dict[str, Any]"
 
@@ -155,14 +156,4 @@ def _git(*arguments: str) -> str:
 @cache
 def device() -> str:
     """The model of the processor and how many of its cores this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return f"{_processor()}, {cores} cores"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+    return f"{processor()}, {len(processors())} cores"

@@ -14,7 +14,6 @@ Seconds that are infinite (nothing was measured) are null in JSON.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import typing
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tang_egg.errors import TangError
+from tang_egg.files import checksum
 
 FORMAT = 1
 """Of the JSON form; other formats are refused."""
@@ -159,7 +159,7 @@ class SelectionCertificate:
     def data(self) -> dict[str, Any]:
         """As plain data with its checksum; `certificate_of` reads it back."""
         body = {"format": FORMAT, **_plain(self)}
-        return {"sum": _sum(body), "certificate": body}
+        return {"sum": checksum(body), "certificate": body}
 
     def json(self) -> str:
         """As text."""
@@ -183,7 +183,7 @@ def certificate_of(text: str, where: str = "the certificate") -> SelectionCertif
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         found = body.get("format") if isinstance(body, dict) else None
         raise _unreadable(where, f"format {found!r} and not {FORMAT}")
-    if whole["sum"] != _sum(body):
+    if whole["sum"] != checksum(body):
         raise CertificateError(
             "the selection certificate was changed after it was written: it does not match its checksum",
             where=where,
@@ -203,10 +203,6 @@ def _plain(x: Any) -> Any:
     if isinstance(x, float) and not math.isfinite(x):
         return None
     return x
-
-
-def _sum(body: object) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def _read(kind: Any, x: Any, where: str, at: str) -> Any:

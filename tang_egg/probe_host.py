@@ -50,8 +50,9 @@ def processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:
-        return platform.processor() or platform.machine()
-    return next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), platform.machine())
+        lines = []
+    names = (x.partition(":")[2].strip() for x in lines if x.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def caches(workers: int, root: Path = _CPU) -> tuple[Place, ...]:

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from tang_egg.cost.device import Device, DeviceError, device_of, merged
 from tang_egg.cost.estimates import estimate
 from tang_egg.errors import TargetError
-from tang_egg.files import cache_root, replacing
+from tang_egg.files import cache_root, checksum, replacing
 
 WAIT = 30.0
 """Seconds that another process may hold the lock."""
@@ -90,11 +90,7 @@ def constants(target: str, name: str = "") -> Device:
 
 def _sealed(device: Device) -> bytes:
     data = device.data()
-    return json.dumps({"sum": _sum(data), "device": data}, indent=1, ensure_ascii=False).encode() + b"\n"
-
-
-def _sum(data: object) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return json.dumps({"sum": checksum(data), "device": data}, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def _read(path: Path) -> Device | None:
@@ -104,7 +100,7 @@ def _read(path: Path) -> Device | None:
         whole = json.loads(path.read_bytes())
         if not isinstance(whole, dict) or whole.keys() != {"sum", "device"}:
             raise ValueError("it is no record of constants")
-        if whole["sum"] != _sum(whole["device"]):
+        if whole["sum"] != checksum(whole["device"]):
             raise ValueError("it does not match its checksum")
         return device_of(whole["device"])
     except FileNotFoundError:
