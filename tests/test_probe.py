@@ -23,6 +23,7 @@ from tang_egg import doctor, probe, probe_bench, probe_c, probe_cuda, probe_grid
 from tang_egg.cost.device import MEMORY, Device, DeviceError, Figure, Level, Unit, device_of
 from tang_egg.cost.estimates import SMALL_PROCESSOR
 from tang_egg.errors import TargetError
+from tang_egg.files import checksum
 from tang_egg.probe_bench import Bench, Place, figure, measure
 from tang_egg.probe_cuda_source import PLAIN, PRODUCTS, group_operations, group_source, matrix_source
 from tests import cuda_compile
@@ -138,7 +139,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "another value": lambda whole: whole.replace(b"2000000000.0", b"9000000000.0"),
     "a list": lambda whole: b"[1, 2]",
     "no checksum": _text(lambda d: {"device": d["device"]}),
-    "another format": _text(lambda d: {"device": (n := d["device"] | {"format": 9}), "sum": probe_store._sum(n)}),
+    "another format": _text(lambda d: {"device": (n := d["device"] | {"format": 9}), "sum": checksum(n)}),
     "deep": lambda whole: b"[" * 100_000,
     "huge": lambda whole: whole + b" " * (1 << 20),
 }  # fmt: skip

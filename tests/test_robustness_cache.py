@@ -93,8 +93,16 @@ def test_a_compiler_that_hangs_is_ended_with_what_it_started(tmp_path: Path, mon
         assert time.monotonic() - start < 30
         assert "TANG_CC_SECONDS" in three_parts(caught.value) and str(tmp_path / name) in caught.value.where
     for pid in map(int, mark.read_text().split()):
-        assert not running(pid)
+        assert stops(pid)
     assert entries(tmp_path / "cache") == []
+
+
+def stops(pid: int) -> bool:
+    """Whether a process that was sent SIGKILL is gone soon: the kernel takes its time on a busy machine."""
+    until = time.monotonic() + 10
+    while running(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not running(pid)
 
 
 def running(pid: int) -> bool:
@@ -113,7 +121,7 @@ def test_one_unit_that_fails_ends_the_others(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("TANG_CC_SECONDS", "1")
     with pytest.raises(TargetError, match="did not end"):
         run_toolchain.build(SOURCE, "int other;\n")
-    assert mark.exists() and not running(int(mark.read_text()))
+    assert mark.exists() and stops(int(mark.read_text()))
 
 
 @pytest.mark.parametrize("said", ["0", "-3", "soon", "inf", "nan"])
