@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 
-from bench import cuda_graphs
+from bench import cuda_graphs, cuda_memory
 from bench.cuda_graphs import WINDOW
 from tang_egg.ir import Graph
 
@@ -76,6 +76,8 @@ JUDGED = {
     "cuda.fused": Judged((COMPILE, EAGER), 1.0),
     "cuda.loss": Judged((COMPILE, EAGER), None),
     "cuda.norm": Judged((COMPILE, EAGER), None),
+    "cuda.memory": Judged((COMPILE, EAGER), None),
+    "cuda.narrow": Judged((CUBLAS,), None),
 }
 SUITES = tuple(JUDGED)
 
@@ -111,19 +113,35 @@ def attention(program: str, b: int, h: int, n: int, d: int, must: bool = False) 
     )
 
 
-def gemm(n: int, transposed: bool, dtype: str, must: bool = False) -> Cell:
-    """C = A B with B stored [k, n], or [n, k] where `transposed`."""
+def gemm(m: int, n: int, k: int, transposed: bool, dtype: str, must: bool = False) -> Cell:
+    """C [m, n] = A B with B stored [k, n], or [n, k] where `transposed`."""
     return Cell(
         "cuda.gemm",
         "matmul_transposed" if transposed else "matmul",
-        {"m": n, "n": n, "k": n},
+        {"m": m, "n": n, "k": k},
         dtype,
-        partial(cuda_graphs.gemm, n, transposed, "f32" if dtype == "tf32" else dtype),
+        partial(cuda_graphs.gemm, m, n, k, transposed, "f32" if dtype == "tf32" else dtype),
         (CUBLAS,),
-        2.0 * n**3,
-        3.0 * n * n * BYTES[dtype],
+        2.0 * m * n * k,
+        1.0 * (m * k + k * n + m * n) * BYTES[dtype],
         must,
     )
+
+
+def memory(program: str, m: int, n: int, must: bool = False) -> Cell:
+    """A program over the rows of X [m, n], bf16."""
+    return _of_table("cuda.memory", program, {"m": m, "n": n}, (COMPILE, EAGER), must)
+
+
+def narrow(m: int, n: int, k: int, must: bool = False) -> Cell:
+    """A few rows A [m, k] times W [n, k], bf16."""
+    return _of_table("cuda.narrow", "narrow", {"m": m, "n": n, "k": k}, (CUBLAS,), must)
+
+
+def _of_table(suite: str, program: str, shape: Mapping[str, int], peers: tuple[str, ...], must: bool) -> Cell:
+    p = cuda_memory.PROGRAMS[program]
+    build = partial(p.graph, program, shape)
+    return Cell(suite, program, shape, "bf16", build, peers, p.flops(shape), p.moved(shape), must)
 
 
 def cross_entropy(n: int, d: int, v: int, must: bool = False) -> Cell:
@@ -164,8 +182,10 @@ def cells() -> tuple[Cell, ...]:
         for program in ("attention", "attention_causal")
     ]
     order = (False, True)
-    products = [gemm(n, transposed, "bf16", must=n >= 4096) for n in (4096, 8192, 2048, 1024) for transposed in order]
-    products += [gemm(4096, transposed, "tf32", must=transposed) for transposed in order]
+    square = (4096, 8192, 2048, 1024)
+    products = [gemm(n, n, n, transposed, "bf16", must=n >= 4096) for n in square for transposed in order]
+    products += [gemm(4096, 4096, 4096, transposed, "tf32", must=transposed) for transposed in order]
+    products += [gemm(m, 14336, 4096, True, "bf16") for m in (64, 512, 4096)]
     others = [
         gemm_bias_gelu(8192, 4096, 4096, must=True),
         swiglu(2048, 14336, 4096, must=True),
@@ -174,7 +194,9 @@ def cells() -> tuple[Cell, ...]:
     ]
     names = ("soft_cap", "alibi", "window", "padded", "soft_cap_causal")
     variants = [attention(f"attention_{v}", 1, 16, 8192, d, must=d == 128) for d in (128, 64) for v in names]
-    every = (*plain, *products, *variants, *others)
+    tables = [memory(program, 8192, 4096, must=True) for program in cuda_memory.MEMORY]
+    rows = [narrow(m, n, 4096, must=m == 1) for m in (1, 16) for n in (14336, 4096)]
+    every = (*plain, *products, *variants, *others, *tables, *rows)
     return tuple(sorted(every, key=lambda c: not c.must))
 
 

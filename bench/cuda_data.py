@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from bench.cuda_cells import Cell, live_keys
 from bench.cuda_graphs import CAP, WINDOW
+from bench.cuda_memory import PROGRAMS
 
 Tensor: TypeAlias = Any
 Tensors: TypeAlias = "dict[str, Tensor]"
@@ -38,10 +39,14 @@ def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
             found["live"] = (torch.arange(s["n"], device=device) < live_keys(s["n"])).expand(s["b"], -1).contiguous()
         return found
     if cell.suite == "cuda.gemm":
-        return {"A": normal(s["m"], s["k"]), "B": normal(s["k"], s["n"])}
+        stored = (s["n"], s["k"]) if cell.program == "matmul_transposed" else (s["k"], s["n"])
+        return {"A": normal(s["m"], s["k"]), "B": normal(*stored)}
     if cell.program == "cross_entropy":
         label = torch.randint(s["v"], (s["n"],), generator=make, device=device, dtype=torch.int32)
         return {"H": normal(s["n"], s["d"]), "W": normal(s["v"], s["d"], scale=s["d"] ** -0.5), "label": label}
+    if cell.program in PROGRAMS:
+        p = PROGRAMS[cell.program]
+        return {x: normal(*p.shape(d, s), scale=d.scale, shift=d.shift) for x, d in p.inputs.items()}
     m, n, k = s["m"], s["n"], s["k"]
     scale = k**-0.5
     if cell.program == "rmsnorm_matmul":
@@ -65,6 +70,8 @@ def reference(cell: Cell, x: Tensors) -> Tensor:
     if cell.suite == "cuda.gemm":
         b = x["B"].double()
         return _rows(lambda a: a @ (b.T if cell.program == "matmul_transposed" else b), x["A"])
+    if cell.program in PROGRAMS:
+        return PROGRAMS[cell.program].formula(torch, *(a.double() for a in x.values()))
     if cell.program == "cross_entropy":
         return _cross_entropy(x)
     if cell.program == "rmsnorm_matmul":

@@ -35,8 +35,8 @@ def _falling(slope: te.Array, n: int) -> te.Array:
     return te.tensor(None, (head, i, j), slope[head] * e.cast(j - i, "real"), "f32", hint="bias")
 
 
-def gemm(n: int, transposed: bool, dtype: str) -> Graph:
-    a, b = te.input("A", (n, n), dtype), te.input("B", (n, n), dtype)
+def gemm(m: int, n: int, k: int, transposed: bool, dtype: str) -> Graph:
+    a, b = te.input("A", (m, k), dtype), te.input("B", (n, k) if transposed else (k, n), dtype)
     return graph("matmul_transposed" if transposed else "matmul", C=library.linear(a, b, transposed=transposed))
 
 

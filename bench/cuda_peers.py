@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import site
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module, metadata
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, EAGER, FLASH2, FLASH4, FLEX, Cell
 from bench.cuda_data import EPS, Tensor, Tensors
 from bench.cuda_graphs import CAP, WINDOW
+from bench.cuda_memory import PROGRAMS
 
 TORCH = torch.__version__.partition("+")[0]
 MODE = "max-autotune-no-cudagraphs"
@@ -141,7 +142,7 @@ def _flex(cell: Cell, x: Tensors) -> Held:
 
 
 def _cublas(cell: Cell, x: Tensors) -> Held:
-    a, b = x["A"], x["B"].T if cell.program == "matmul_transposed" else x["B"]
+    a, b = x["A"], x["W"].T if "W" in x else x["B"].T if cell.program == "matmul_transposed" else x["B"]
     out = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype, device=a.device)
     if cell.dtype == "tf32":
         torch.backends.cuda.matmul.allow_tf32 = True
@@ -150,6 +151,8 @@ def _cublas(cell: Cell, x: Tensors) -> Held:
 
 def _formula(cell: Cell, x: Tensors) -> tuple[Callable[..., Tensor], tuple[Tensor, ...]]:
     """What eager torch runs and torch.compile compiles, and its arguments."""
+    if cell.program in PROGRAMS:
+        return partial(PROGRAMS[cell.program].formula, torch), tuple(x.values())
     if cell.program == "cross_entropy":
         return (
             lambda h, w, label: F.cross_entropy(h @ w.T, label, reduction="none"),

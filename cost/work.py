@@ -15,6 +15,7 @@ from tang_egg.cost.live import Conditions, points, reached, spelling, volume, wi
 from tang_egg.cost.time import WIDTHS, Work
 from tang_egg.errors import BindError
 from tang_egg.ir import Apply, Graph, Read, Reduce, Scalar, Scan, Tensor, children, free, tensors_of, type_of
+from tang_egg.monoid import Monoid
 from tang_egg.program import KernelPlan
 
 _VANISHING = ("cast", "neg", "min", "max", "select")
@@ -53,7 +54,7 @@ def _count_fold(
 ) -> None:  # fmt: skip
     """The additions of a sum, one less than its points; and the multiplications of a sum of products."""
     body = s.body[part]
-    if s.monoid.name != "sum" or type_of(body) != "real":
+    if not _adds(s.monoid, part) or type_of(body) != "real":
         return
     indices = frozenset(s.indices) if isinstance(s, Reduce) else frozenset((s.index,))
     product = isinstance(body, Apply) and body.op == "mul" and indices <= free(body)
@@ -66,6 +67,14 @@ def _count_fold(
         live = points(over | frozenset(i for x in conditions or () for i in x.indices()), conditions)
         most = max(most, (2.0 if product else 1.0) * live - _results(over - indices, conditions) if live else 0.0)
     _keep(counted, s, body, narrowest(body), product, max(most, 0.0))
+
+
+def _adds(monoid: Monoid, part: int) -> bool:
+    """Whether a part is a sum, also one that a statistic moves: the factor of a move is needed once for each tile."""
+    if monoid.name == "sum":
+        return True
+    follow = monoid.components[part].follow
+    return follow is not None and follow.base.name == "sum"
 
 
 def _results(over: frozenset[Index], conditions: Conditions) -> float:

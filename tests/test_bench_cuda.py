@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from bench import __main__ as command
-from bench import cuda, cuda_cells, cuda_rows, cuda_timing, log, ratios
+from bench import cuda, cuda_cells, cuda_memory, cuda_rows, cuda_timing, log, ratios
 from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, FLASH4, FLEX, JUDGED, OURS, Cell, cells, chosen
 from bench.cuda_rows import DeviceLost, Result
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
@@ -33,10 +33,13 @@ def small() -> list[Cell]:
     names = ("attention", "attention_causal", "attention_soft_cap", "attention_alibi", "attention_window")
     found = [cuda_cells.attention(p, 2, 3, 192, 16) for p in names]
     found += [cuda_cells.attention(p, 2, 3, 192, 16) for p in ("attention_padded", "attention_soft_cap_causal")]
-    found += [cuda_cells.gemm(64, transposed, kind) for transposed in (False, True) for kind in ("bf16", "tf32")]
+    found += [
+        cuda_cells.gemm(64, 64, 64, transposed, kind) for transposed in (False, True) for kind in ("bf16", "tf32")
+    ]
     found += [cuda_cells.cross_entropy(40, 16, 96), cuda_cells.rmsnorm_matmul(40, 24, 16)]
     found += [cuda_cells.gemm_bias_gelu(40, 24, 16), cuda_cells.swiglu(40, 24, 16)]
-    return found
+    found += [cuda_cells.memory(program, 24, 40) for program in cuda_memory.MEMORY]
+    return [*found, cuda_cells.gemm(8, 40, 24, True, "bf16"), cuda_cells.narrow(3, 40, 24)]
 
 
 def of_suite(suite: str) -> list[Cell]:
@@ -51,10 +54,12 @@ def test_cells_are_distinct_and_complete() -> None:
     assert {s: sum(c.suite == s for c in found) for s in JUDGED} == {
         "cuda.attention": 12,
         "cuda.variants": 10,
-        "cuda.gemm": 10,
+        "cuda.gemm": 13,
         "cuda.fused": 2,
         "cuda.loss": 1,
         "cuda.norm": 1,
+        "cuda.memory": 9,
+        "cuda.narrow": 4,
     }
     assert len({c.key for c in found}) == len({c.title for c in found}) == len(found)
     for c in found:
@@ -92,7 +97,7 @@ def test_operations_count_the_pairs_that_are_looked_at(program: str, pairs: int)
 
 
 def test_the_floor_is_the_larger_of_operations_and_bytes() -> None:
-    cell = cuda_cells.gemm(8192, False, "bf16")
+    cell = cuda_cells.gemm(8192, 8192, 8192, False, "bf16")
     assert cell.floor_ms == pytest.approx(1e3 * 2 * 8192**3 / 989e12)
     assert replace(cell, dtype="tf32").floor_ms == pytest.approx(1e3 * 2 * 8192**3 / 494e12)
     assert replace(cell, bytes=4.8e12).floor_ms == pytest.approx(1e3)
