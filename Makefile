@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types proofs docs gallery notebooks models minilm bench bench-minilm doctor editable clean
+.PHONY: help demo test nightly lint format types proofs docs gallery notebooks models minilm bench bench-minilm doctor editable clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,11 @@ test: $(BIN)/python ## install with what the tests need, then run them
 	rm -rf build
 	$(PIP) install '.[test]'
 	$(BIN)/pytest
+
+nightly: models ## the tests that continuous integration leaves out: further models, notebooks and front doors
+	$(PIP) install '.[test,onnx,notebooks,torch]' onnxruntime
+	$(PIP) install --no-deps silero-vad rapidocr-onnxruntime
+	$(BIN)/pytest -m nightly
 
 lint: $(BIN)/python ## ruff: rules and format
 	$(PIP) install '.[test]'

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 SUITES = {
     "saturate": "seconds and sizes of saturation for each program",
+    "select": "the integer programs that choose kernels: seconds and sizes, by HiGHS and by CBC",
     "minilm": "time per sentence of the compiled encoder beside NumPy and torch",
 }
 COMMANDS = {
@@ -17,6 +18,7 @@ COMMANDS = {
     "ratios": "what the log says of that, as ratios and thresholds",
     "counters": "hardware counters of our kernels on a GPU, by Nsight Compute",
     "race": "times every schedule of a program's kernels beside its floor and the model",
+    "certify": "certified selection of ten programs: gaps, shares of the space, seconds, repeatability",
     "floor": "holds every measured kernel against the floor of its time",
     "merge": "takes the rows of a log from another machine into bench/log.jsonl",
 }

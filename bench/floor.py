@@ -5,7 +5,12 @@ peers' alike: they compute the same. Constants of a device come from --constants
 was probed here, or are estimates, in this order; on estimates a row that is too fast is reported and fails just so,
 since the estimate, or the floor, is then wrong.
 
-`reach` is the share of the floor in the measured time. Rows of states and devices are told apart.
+`reach` is the share of the floor in the measured time. Rows of states and devices are told apart, and so are three
+classes: bound by *memory*, where memory binds the floor and the data exceeds the last cache twice; by *arithmetic*,
+where a unit binds; *small*, the rest: of data that caches hold for the most part, the time is that of starting threads
+and of first misses, and an output may not have left the cache when the call ends.
+
+--page FILE writes the tables between the markers of a Markdown page, --plot FILE the whole distribution.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +30,7 @@ from bench.floor_programs import graph_of as program_graph
 from tang_egg.cost.bound import least_time
 from tang_egg.cost.device import MEMORY, Device
 from tang_egg.cost.estimates import estimate
+from tang_egg.cost.floor import traffic_floor
 from tang_egg.cost.time import TimeFloor, said
 from tang_egg.errors import TangError
 from tang_egg.ir import Graph
@@ -41,6 +47,31 @@ class Verdict:
     row: log.Row
     seconds: float
     floor: TimeFloor
+    large: bool = True
+
+    @property
+    def kind(self) -> str:
+        """What the row is bound by: "memory", "arithmetic", or "small" where the time of memory cannot be seen."""
+        what = self.floor.binding.what
+        if what.startswith(("vector", "matrix")):
+            return "arithmetic"
+        return "memory" if what == MEMORY and self.large else "small"
+
+    @property
+    def state(self) -> str:
+        return str(self.row.get("state") or "warm")
+
+    @property
+    def of_stream(self) -> float | None:
+        """The share of a plain loop over the same bytes in the same run; None where none was timed."""
+        found = self.row.get("of_stream")
+        return None if found is None else float(found)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells measurements from repetitions of them."""
+        shape = tuple((self.row["shape"] or {}).items())
+        return (*(self.row[k] for k in ("device", "suite", "program", "dtype", "system")), shape, self.state)
 
     @property
     def broken(self) -> bool:
@@ -83,7 +114,7 @@ def verdicts(rows: Iterable[log.Row], devices: Mapping[str, Device]) -> tuple[li
             )
             floor = _floor(*key, device)
             if floor is not None:
-                found.append(Verdict(row, 1e-3 * float(seconds), floor))
+                found.append(Verdict(row, 1e-3 * float(seconds), floor, _large(*key[:4], device)))
                 continue
             reason = f"graphs of {row['suite']} are not known"
         left[reason] = left.get(reason, 0) + 1
@@ -103,15 +134,34 @@ def _floor(
     return least_time(graph, device, state=state, levels=levels, products=products)
 
 
+TWICE = 2.0
+"""Times the last cache that data must be to count as bound by memory."""
+
+
+@lru_cache(maxsize=4096)
+def _large(suite: str, program: str, shape: tuple[tuple[str, int], ...], dtype: str, device: Device) -> bool:
+    """Whether what must be touched exceeds the last cache twice: less than half of it can have stayed there."""
+    graph = graph_of(suite, program, dict(shape), dtype)
+    caches = [x.total for x in device.levels if x.name not in ("registers", MEMORY)]
+    return graph is not None and traffic_floor(graph, capacity=1 << 40).bytes >= TWICE * max(caches, default=0)
+
+
+def newest(found: Iterable[Verdict]) -> list[Verdict]:
+    """The last measurement of each kind, in the order in which they were first made."""
+    return list({v.key: v for v in found}.values())
+
+
 def graph_of(suite: str, program: str, shape: Mapping[str, int], dtype: str) -> Graph | None:
     """The graph that a row was measured on, its sizes bound."""
-    if suite == "floor.c" and program in PROGRAMS:
-        return program_graph(program, shape)
-    if suite.startswith("cuda."):
+    if suite in ("floor.c", "floor.cuda") and program in PROGRAMS and set(PROGRAMS[program].sizes[0]) == set(shape):
+        if PROGRAMS[program].dtype == dtype:
+            return program_graph(program, shape)
+    if suite.startswith("cuda.") or suite == "floor.cuda":
         from bench.cuda_cells import cells
 
-        wanted = (suite, program, dict(shape), dtype)
-        return next((c.graph() for c in cells() if (c.suite, c.program, dict(c.shape), c.dtype) == wanted), None)
+        wanted = (program, dict(shape), dtype)
+        fitting = (c for c in cells() if suite in (c.suite, "floor.cuda"))
+        return next((c.graph() for c in fitting if (c.program, dict(c.shape), c.dtype) == wanted), None)
     if suite == "minilm" and "seq" in shape:
         from examples.minilm import encoder
 
@@ -146,13 +196,15 @@ def report(
         lines.append(f"{name}: {how}")
     groups: dict[tuple[str, str], list[Verdict]] = {}
     for v in found:
-        groups.setdefault((str(v.row["suite"]), str(v.row.get("state") or "warm")), []).append(v)
+        groups.setdefault((str(v.row["suite"]), v.state), []).append(v)
     for (suite, state), some in groups.items():
-        reaches = sorted(v.reach for v in some)
-        middle = statistics.median(reaches)
-        lines.append(
-            f"{suite}, {state}: {len(some)} rows, reach {reaches[0]:.2f} to {reaches[-1]:.2f}, median {middle:.2f}"
-        )
+        lines.append(f"{suite}, {state}: {len(some)} rows, reach {_range([v.reach for v in some])}")
+        for kind in KINDS:
+            own = [v for v in newest(some) if v.kind == kind]
+            if own:
+                beside = [v.of_stream for v in own if v.of_stream is not None]
+                stream = f"; of a stream in the same run {_range(beside)}" if beside else ""
+                lines.append(f"  {kind}, the newest {len(own)}: reach {_range([v.reach for v in own])}{stream}")
         ordered = sorted(some, key=lambda v: -v.reach)
         lines += [f"  {v.text()}" for v in (ordered if every else ordered[:3])]
     lines += [f"left out: {count} rows, {reason}" for reason, count in left.items()]
@@ -162,6 +214,25 @@ def report(
         lines += [f"    {line}" for line in v.floor.text().splitlines()]
     lines.append(f"{len(found)} rows held against their floors, {len(broken)} faster than theirs")
     return "\n".join(lines)
+
+
+KINDS = ("memory", "arithmetic", "small")
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}, median {statistics.median(values):.2f}"
+
+
+def _measured(given: argparse.Namespace) -> Iterator[log.Row]:
+    """The rows that are asked for, one at a time: a run that is stopped loses one case at most."""
+    if given.measure:
+        from bench import floor_measure
+
+        yield from floor_measure.rows(given.seconds, given.only)
+    if given.measure_cuda:
+        from bench import floor_cuda
+
+        yield from floor_cuda.rows(floor_cuda.gpu(), given.budget, given.only)
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -176,16 +247,25 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--measure", action="store_true", help="first measure the suite floor.c and append its rows")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each state of each case (default: 0.5)")
     parser.add_argument("--only", default="", metavar="REGEX", help="cases to measure")
+    parser.add_argument("--measure-cuda", action="store_true", help="first measure the suite floor.cuda, likewise")
+    parser.add_argument("--budget", type=float, default=300.0, help="seconds for floor.cuda in all (default: 300)")
+    parser.add_argument("--commit", metavar="TEXT", help="the commit of the tree, where git cannot tell")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the tables into this Markdown page")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="write the distribution as SVG or PNG")
     given = parser.parse_args(arguments)
     try:
-        if given.measure:
-            from bench.floor_measure import rows
-
-            for row in rows(given.seconds, given.only):
-                log.append([row], given.log)
+        for row in _measured(given):
+            log.append([row | ({"commit": given.commit} if given.commit else {})], given.log)
         known: list[dict[str, Any]] = log.read(given.log)
         devices = devices_of((str(r["device"]) for r in known), given.constants)
         found, left = verdicts(known, devices)
+        if given.page or given.plot:
+            from bench import floor_page, floor_plot
+
+            if given.page:
+                floor_page.write(given.page, newest(found), devices)
+            if given.plot:
+                floor_plot.write(given.plot, newest(found))
     except TangError as error:
         print(error, file=sys.stderr)
         return 1

@@ -45,9 +45,9 @@ class Replay:
     asked: list[int] = field(default_factory=list)
     near: int = 0
 
-    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
+    def measure(self, trials: list[Trial], seconds: float, within: float = math.inf) -> list[Timed | Refused | None]:
         """The kept results."""
-        found = []
+        found: list[Timed | Refused | None] = []
         for t in trials:
             self.asked.append(t.schedule)
             result = self.results[t.schedule]
@@ -123,7 +123,7 @@ def race(kernel: SpaceKernel, sizes: dict[str, int], cache: str) -> dict[int, Ti
     for at in range(0, len(places), measurer.batch):
         some = places[at : at + measurer.batch]
         results = measurer.measure([Trial(kernel, n) for n in some], PER_TRIAL * len(some))
-        found |= dict(zip(some, results, strict=True))
+        found |= {n: r for n, r in zip(some, results, strict=True) if r is not None}
     return found
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from tang_egg import ops
 from tang_egg.affine import Affine, Index
+from tang_egg.codegen.candidates_pack import packed
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import PLAIN, FoldPlan, Schedule
 
@@ -19,6 +21,12 @@ HELD = 1024
 """Longest output axis that is held whole."""
 LONG_SCAN, LONG_FOLD = 1 << 10, 1 << 15
 """Points from which on a scan runs by chunks, and a fold by blocks, when nothing else gives the threads work."""
+LANE_STEPS, LEAST_STEPS = 16, 2
+"""Points that a lane takes up between two moves of its state, and an axis needs for each lane to be cut into lanes."""
+COLUMN_ROWS, COLUMN_TILES = 8, 8
+"""Rows of columns that are folded between two visits of their states, and tiles of columns that there should be."""
+PAST_CACHES = 1 << 24
+"""Bytes of outputs from which on they are written past the caches."""
 FEW_OUTPUTS = 64
 """Longest output axis that a fold by blocks holds whole."""
 
@@ -44,8 +52,8 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, .
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     shape = _shape(outputs)
-    first = _spread(shape, _parallel(shape, _first(shape), threads), threads)
-    found = [first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
+    first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
+    found = [*packed(outputs, first, threads), first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
     found += _both_scans(shape, first, threads)
     found += [replace(first, parallel=()), _parallel(shape, PLAIN, threads), PLAIN]
     return tuple(dict.fromkeys(found))
@@ -75,10 +83,15 @@ def _inner(f: Reduce) -> list[Reduce]:
 def _first(shape: Shape) -> Schedule:
     if shape.scanned:
         return _scan(shape)
-    streamed = [f for f in shape.folds if f.monoid.followers or _inner(f)]
+    streamed = _streamed(shape)
     if streamed:
-        return _stream(shape, streamed)
+        return _lanes(shape, streamed) or _stream(shape, streamed)
     return _tile(shape)
+
+
+def _streamed(shape: Shape) -> list[Reduce]:
+    """The cascades, and the folds over whose points other folds run."""
+    return [f for f in shape.folds if f.monoid.followers or _inner(f)]
 
 
 def _fits(index: Index, *sizes: int) -> int:
@@ -131,12 +144,65 @@ def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
     # rows that all copies lack share them
     apart = [i for i in reversed(shape.common) if i in rows and i not in held]
     row = next((i for i in apart if stage and all(i not in free(r) for r in stage)), next(iter(apart), None))
-    if row is not None:
+    if row is not None and not tile and not stage and _all_along(streamed, row):
+        tile.append((row.name, _fits(row, 64, 32, 16, 8, 4)))
+        fold = [(n, replace(p, size=min(p.size, COLUMN_ROWS))) for n, p in fold]
+    elif row is not None:
         tile.append((row.name, _many_rows(row, bool(stage)) if len(tile) or stage else _rows(row)))
     tile = [(n, size) for n, size in tile if size != 1]
     plans = tuple((n, p) for n, p in dict(fold).items() if p.size > 1)
     names = tuple(dict.fromkeys(r.source.name for r in stage))
     return Schedule("stream", tile=tuple(tile), fold=plans, stage=names)
+
+
+def _lanes(shape: Shape, streamed: list[Reduce]) -> Schedule | None:
+    """Rows one by one, the streamed index in vector lanes; None where the folds do not run along it.
+
+    The output axes that the folds lack are computed for a vector of their points when the folds are finished.
+    """
+    fold: dict[str, FoldPlan] = {}
+    for f in streamed:
+        last = f.indices[-1]
+        lanes = _lane_count(f)
+        size = tile_of_lanes(last.size.value, lanes)
+        if not size or len(f.indices) > 1 or _inner(f) or not _only_along(f, last, shape):
+            return None
+        fold[last.name] = FoldPlan("stream", size, lanes)
+    same = [f for f in shape.folds if f.indices[-1].name in fold]
+    if not all(f.monoid.commutative and not any(c.axes for c in f.monoid.components) for f in same):
+        return None
+    v = shape.vector
+    apart = v is not None and not any(v in _needs(f) for f in shape.folds)
+    n = _fits(v, 32, 16, 8, 4) if apart and v is not None else 1
+    return Schedule("stream", tile=((v.name, n),) if v is not None and n > 1 else (), fold=tuple(fold.items()))
+
+
+def _lane_count(f: Reduce) -> int:
+    """Partial states side by side: several vectors of each component, as many as registers hold."""
+    return 16 if len(f.body) <= 3 else 8
+
+
+def tile_of_lanes(size: int | None, lanes: int) -> int:
+    """Points of a tile of lanes: a multiple of their number that wastes little of an axis; 0 where it is too short."""
+    if size is None:
+        return LANE_STEPS * lanes
+    if size < LEAST_STEPS * lanes:
+        return 0
+    steps = -(-size // lanes)
+    tile = -(-steps // -(-steps // LANE_STEPS))
+    return min(tile, size // lanes) * lanes
+
+
+def _only_along(f: Reduce, last: Index, shape: Shape) -> bool:
+    """Whether all reads of a fold that vary with its index are contiguous along it, or gathered by other indices."""
+    reads = [x for b in f.body for x in walk(b) if isinstance(x, Read) and last in free(x)]
+    return bool(reads) and any(_contiguous(r, last) for r in reads) and all(_contiguous(r, last) for r in reads)
+
+
+def _all_along(streamed: list[Reduce], row: Index) -> bool:
+    """Whether folds run down columns: their reads are contiguous along the neighbouring fold, and hold no fold."""
+    reads = [x for f in streamed for b in f.body for x in walk(b) if isinstance(x, Read) and f.indices[-1] in free(x)]
+    return bool(reads) and all(_contiguous(r, row) for r in reads) and not any(_inner(f) for f in streamed)
 
 
 def _many_rows(row: Index, copied: bool) -> int:
@@ -166,6 +232,9 @@ def _tile(shape: Shape) -> Schedule:
     kind = "point"
     if v is not None and (n := _fits(v, 16, 8, 4)) > 1:
         tile[v.name] = n
+    if v is not None and (n := _columns(shape, v)):
+        plans = tuple((f.indices[-1].name, FoldPlan("stream", COLUMN_ROWS)) for f in shape.folds)
+        return Schedule("stream", tile=((v.name, n),), fold=tuple(dict(plans).items()))
     for f in shape.folds:
         last = f.indices[-1]
         if v is not None and v.name in tile and _runs_along(f, last, v):
@@ -202,6 +271,30 @@ def _tile(shape: Shape) -> Schedule:
     )
 
 
+def _columns(shape: Shape, v: Index) -> int:
+    """Neighbouring columns that are folded together, so that memory is read in long pieces; 0 where that is no gain.
+
+    So it is where folds run down long columns, no value is read twice, and columns are many enough for the threads.
+    """
+    for f in shape.folds:
+        last = f.indices[-1]
+        reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
+        long = last.size.value is not None and last.size.value >= 4 * COLUMN_ROWS
+        across = [r for r in reads if v in free(r)]
+        near = bool(across) and all(_contiguous(r, v) and {last, *shape.common} <= free(r) for r in across)
+        if (
+            v not in _needs(f)
+            or len(f.indices) > 1
+            or not long
+            or not near
+            or _inner(f)
+            or any(c.axes for c in f.monoid.components)
+        ):
+            return 0
+    size = v.size.value or 0
+    return next((n for n in (512, 256, 128, 64) if size >= COLUMN_TILES * n), 0) if shape.folds else 0
+
+
 def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
     """Whether a fold reads contiguously along its own index and never along the vector index, with nothing reused."""
     reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
@@ -223,11 +316,27 @@ def _spread(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
     for f in shape.folds:
         points = prod(i.size.value or 0 for i in f.indices)
         if points >= LONG_FOLD and _needs(f) <= set(shape.common):
-            fold[f.indices[0].name] = FoldPlan("blocks", 4 * threads)
+            lanes = max((p.lanes for n, p in schedule.fold if n == f.indices[0].name), default=0)
+            fold[f.indices[0].name] = FoldPlan("blocks", 4 * threads, lanes)
             tile |= {i.name: 0 for i in _needs(f) if 1 < (i.size.value or 0) <= FEW_OUTPUTS}
     if fold == dict(schedule.fold):
         return schedule
     return replace(schedule, shape="split", parallel=(), tile=tuple(tile.items()), fold=tuple(fold.items()))
+
+
+def _past_caches(shape: Shape, schedule: Schedule) -> Schedule:
+    """The schedule with stores past the caches, where vectors of large outputs are written once and in order."""
+    bytes_ = sum(prod(n.value or 0 for n in t.shape) * ops.BYTES[t.dtype] for t in shape.outputs)
+    v = shape.vector
+    ordered = (
+        v is not None and schedule.tile_of(v.name) % 4 == 0 and (not schedule.order or schedule.order[-1] == v.name)
+    )
+    single = ordered and all(n == v.name or size == 1 for n, size in schedule.tile)  # type: ignore[union-attr]
+    alone = all(t.axes and t.axes[-1] is v and not t.into for t in shape.outputs)
+    plain = schedule.shape in ("point", "split", "stream") and not schedule.stage
+    if bytes_ >= PAST_CACHES and single and alone and plain:
+        return replace(schedule, store="stream")
+    return schedule
 
 
 def _tiles(i: Index, schedule: Schedule) -> int:
@@ -253,6 +362,10 @@ def _both_scans(shape: Shape, first: Schedule, threads: int) -> list[Schedule]:
 def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
     """Neighbours of the first guess: other tiles, without staging, other lengths of streams."""
     found: list[Schedule] = []
+    if first.store:
+        found.append(replace(first, store=""))
+    if any(plan.lanes for _, plan in first.fold):
+        found.append(_stream(shape, _streamed(shape)))
     if first.stage:
         natural = tuple(i.name for i in shape.common)
         found += [replace(first, stage=()), replace(first, stage=(), order=natural)]
@@ -264,7 +377,9 @@ def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
     for n, (name, plan) in enumerate(first.fold):
         for other in (plan.size // 2, plan.size * 2):
             if other >= 4:
-                changed = (name, FoldPlan(plan.how, other))
+                if plan.lanes and plan.how == "stream" and other % plan.lanes:
+                    continue
+                changed = (name, replace(plan, size=other))
                 found.append(replace(first, fold=(*first.fold[:n], changed, *first.fold[n + 1 :])))
     return found
 

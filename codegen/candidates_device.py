@@ -33,7 +33,7 @@ def device_schedules(outputs: tuple[Tensor, ...], precise: bool = True) -> tuple
 
     `precise`: f32 operands are multiplied as f32, not rounded to tf32.
     """
-    plain = grid_schedules(outputs)
+    plain = grid_schedules(outputs, wide=True)
     try:
         found = _fitting(outputs, plan(outputs), precise)
     except Refused:

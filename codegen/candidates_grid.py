@@ -8,12 +8,14 @@ lanes along the fold read side by side. An operand that lacks an axis is reused 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from tang_egg.affine import Affine, Index
+from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.lower_fold import group_of, part_of
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Tensor, free, walk
+from tang_egg.ops import BYTES
 from tang_egg.schedule import FoldPlan, Schedule
 
 HELD = 128
@@ -22,6 +24,10 @@ UNKNOWN = 256
 """What a symbolic size is taken for."""
 LONG = 32
 """Points from which on the lanes of a warp can share a fold."""
+WIDE, MOST = 16, 8
+"""Bytes of the widest access of a thread, and elements that it moves at most."""
+HELD_BYTES = 256
+"""Bytes of a row that a lane keeps in registers."""
 MANY = 1 << 16
 """Threads that keep a chip busy: a register tile must leave as many."""
 
@@ -50,8 +56,11 @@ class _Fold:
         return [x for b in self.fold.body for x in walk(b) if isinstance(x, Read) and free(x) & set(self.fold.indices)]
 
 
-def grid_schedules(outputs: tuple[Tensor, ...]) -> tuple[Schedule, ...]:
-    """Legal schedules without repeats."""
+def grid_schedules(outputs: tuple[Tensor, ...], wide: bool = False) -> tuple[Schedule, ...]:
+    """Legal schedules without repeats.
+
+    `wide`: threads may move several elements at once and keep rows in registers, and the warps of a block share a row.
+    """
     nodes = [s for t in outputs for s in walk(t.body)]
     scanned = {s.index for s in nodes if isinstance(s, Scan)}
     common = [i for i in outputs[0].axes if all(i in t.axes for t in outputs) and i not in scanned]
@@ -64,8 +73,8 @@ def grid_schedules(outputs: tuple[Tensor, ...]) -> tuple[Schedule, ...]:
     grid = [i for i in common if i not in inside]
     threads = Schedule("point", grid=tuple(i.name for i in grid), tile=tuple((i.name, 0) for i in held))
     tiled = [] if held else [replace(threads, shape="tile", tile=t) for t in _tiles(grid, folds)]
-    warps = _warps(outputs, threads, folds, {*grid, *held, *scanned})
-    found = [threads, *warps]
+    warps = _warps(outputs, threads, folds, {*grid, *held, *scanned}, wide)
+    found = [*(_points(outputs, threads, grid) if wide else ()), threads, *warps]
     if warps and not tiled and _apart(grid, inside, folds):
         found = [*warps, threads]
     return tuple(dict.fromkeys([*tiled, *found, plain]))
@@ -140,8 +149,10 @@ def _apart(grid: list[Index], inside: list[Index], folds: list[_Fold]) -> bool:
     return near > far or (near >= far and bool(inside)) or (not grid and bool(folds))
 
 
-def _warps(outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], bound: set[Index]) -> list[Schedule]:
-    """The schedule by warps: each long fold over the index along which most of its reads are contiguous."""
+def _warps(
+    outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], bound: set[Index], wide: bool
+) -> list[Schedule]:  # fmt: skip
+    """The schedules by warps: each long fold over the index along which most of its reads are contiguous."""
     plans: dict[str, FoldPlan] = {}
     for f in folds:
         if f.fold.monoid.commutative and prod(size_of(i) for i in f.fold.indices) >= LONG:
@@ -152,7 +163,95 @@ def _warps(outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], b
         return []
     last = [next((i for i in reversed(t.axes) if i not in bound), None) for t in outputs]
     lanes = tuple(dict.fromkeys(i.name for i in last if i is not None))
-    return [replace(threads, shape="split", warp=lanes, fold=tuple(plans.items()))]
+    plain = replace(threads, shape="split", warp=lanes, fold=tuple(plans.items()))
+    ends = [i for i in last if i is not None]
+    return [*(s for t in (True, False) if wide for s in _wide(outputs, plain, folds, ends, t)), plain]
+
+
+def _wide(
+    outputs: tuple[Tensor, ...], plain: Schedule, folds: list[_Fold], last: list[Index], teams: bool
+) -> list[Schedule]:  # fmt: skip
+    """The schedule by warps in which a lane takes several elements at once, rows that are read again in registers.
+
+    With `teams`, as many warps share a row as leave four accesses to each lane.
+    """
+    width: dict[str, int] = {}
+    spread = [i for f in folds for i in f.fold.indices if plain.fold_of(i.name).how == "warp"]
+    for i in dict.fromkeys([*spread, *last]):
+        width[i.name] = min(width.get(i.name, MOST), _side_by_side(i, outputs))
+    wide = {name: v for name, v in width.items() if v > 1}
+    if not wide:
+        return []
+    rows = [size_of(i) // (4 * LONG * wide[i.name]) for i in spread if i.name in wide]
+    team = next((n for n in (8, 4, 2) if rows and min(rows) >= n), 0) if teams else 0
+    if teams and not team:
+        return []
+    plans = tuple((n, FoldPlan("warp", wide.get(n, 1))) for n, _ in plain.fold)
+    tile = tuple((i.name, wide[i.name]) for i in last if i.name in wide and i.name in plain.warp)
+    held = _held_rows(outputs, folds, wide, LONG * max(team, 1))
+    return [replace(plain, fold=plans, tile=(*plain.tile, *dict.fromkeys(tile)), stage=held, team=team)]
+
+
+def _side_by_side(i: Index, outputs: tuple[Tensor, ...]) -> int:
+    """Elements that a lane takes at once along an index: an access of 16 bytes, if the axis consists of so many."""
+    reads = [s for t in outputs for s in walk(t.body) if isinstance(s, Read) and _contiguous(s, i)]
+    widths = [BYTES[s.source.dtype] for s in reads]
+    widths += [BYTES[t.dtype] for t in outputs if t.axes and t.axes[-1] is i]
+    size = i.size.value
+    if not widths or size is None:
+        return 1
+    return next((v for v in (8, 4, 2) if v * min(widths) <= WIDE and size % v == 0 and size >= LONG * v), 1)
+
+
+def _held_rows(
+    outputs: tuple[Tensor, ...], folds: list[_Fold], wide: dict[str, int], seats: int
+) -> tuple[str, ...]:  # fmt: skip
+    """The inputs whose rows are read again, by a pass or elsewhere, where a lane's part fits into its registers."""
+    readers: dict[str, set[int]] = {}
+
+    def note(r: Read, indices: tuple[Index, ...], who: Sequence[int]) -> None:
+        for i in indices:
+            v = wide.get(i.name, 1)
+            if v > 1 and r.coordinates[-1] == affine(i) and len(free(r)) > 1:
+                each = -(-size_of(i) // (seats * v)) * v * BYTES[r.source.dtype]
+                if each <= HELD_BYTES:
+                    readers.setdefault(r.source.name, set()).update(who)
+
+    for n, f in enumerate(folds):
+        for r in f.reads():
+            note(r, f.fold.indices, (2 * n, 2 * n + bool(f.fold.monoid.followers)))
+    for n, t in enumerate(outputs):
+        for r in _outside(t.body):
+            if r.coordinates:
+                note(r, t.axes, (-1 - n,))
+    return tuple(sorted(name for name, seen in readers.items() if len(seen) > 1))
+
+
+def _outside(body: Scalar) -> list[Read]:
+    """The reads of a body that stand in no fold."""
+    found: list[Read] = []
+    stack, seen = [body], set[Scalar]()
+    while stack:
+        s = stack.pop()
+        if s in seen or isinstance(s, (Reduce, Scan)):
+            continue
+        seen.add(s)
+        if isinstance(s, Read):
+            found.append(s)
+        elif isinstance(s, Apply):
+            stack.extend(s.args)
+    return found
+
+
+def _points(outputs: tuple[Tensor, ...], threads: Schedule, grid: list[Index]) -> list[Schedule]:
+    """Elements without folds: several side by side for each thread."""
+    if not grid or any(isinstance(s, (Reduce, Scan)) for t in outputs for s in walk(t.body)):
+        return []
+    last = grid[-1]
+    if any(t.axes[-1] is not last for t in outputs):
+        return []
+    v = _side_by_side(last, outputs)
+    return [replace(threads, tile=(*threads.tile, (last.name, v)))] if v > 1 else []
 
 
 def _tiles(grid: list[Index], folds: list[_Fold]) -> list[tuple[tuple[str, int], ...]]:

@@ -45,6 +45,7 @@ class Buffer:
     size: Affine
     role: str = ""
     alias: bool = False  # may share memory with another buffer (a donated input and the output written into it)
+    stream: bool = False  # vectors are stored past the caches
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,13 +61,17 @@ MACRO = re.compile(
 """Names that headers may define, or that C keeps for itself: those with an underscore first and those in capitals."""
 
 
-def identifier(name: str, taken: set[str]) -> str:
-    """A name of letters, digits and underscores that is neither reserved nor in `taken`, to which it is added."""
+def identifier(name: str, taken: set[str], reserved: frozenset[str] = frozenset()) -> str:
+    """A name of letters, digits and underscores that is neither reserved nor in `taken`, to which it is added.
+
+    `reserved`: words of one dialect alone, beside those of all.
+    """
     text = re.sub(r"\W", "_", name, flags=re.ASCII)
     if not text or not (text[0].isalpha() or text[0] == "_"):
         text = f"v{text}"
     if (
         text in RESERVED | CALLED
+        or text in reserved
         or MACRO.fullmatch(text)
         or keyword.iskeyword(text)
         or text.startswith(("te_", "__"))
@@ -81,8 +85,11 @@ def identifier(name: str, taken: set[str]) -> str:
     return unique
 
 
-def legal_names(kernel: Kernel) -> Kernel:
-    """Buffers, dims, variables, and what a launch names, under names that every dialect accepts."""
+def legal_names(kernel: Kernel, reserved: frozenset[str] = frozenset()) -> Kernel:
+    """Buffers, dims, variables, and what a launch names, under names that every dialect accepts.
+
+    `reserved`: further words that one dialect keeps for itself.
+    """
     taken: set[str] = set()
     names: dict[str, str] = {}
     declared = list(statements(kernel.body))
@@ -94,8 +101,8 @@ def legal_names(kernel: Kernel) -> Kernel:
     wanted += [s.name for s in declared if isinstance(s, (Let, Assign, Ticket))]
     wanted += [s.var for s in declared if isinstance(s, Loop)]
     for name in dict.fromkeys(wanted):
-        names[name] = identifier(name, taken)
-    return rename(kernel, names, identifier(kernel.name, set()), _launched(kernel.launch, taken))
+        names[name] = identifier(name, taken, reserved)
+    return rename(kernel, names, identifier(kernel.name, set(), reserved), _launched(kernel.launch, taken))
 
 
 Named = Stage | Signal | TensorMap

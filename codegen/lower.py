@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager
 from tang_egg.affine import Affine, Index, affine, dims_of, product
 from tang_egg.codegen.device import Launch
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Kernel, Literal, Select, Store, number
-from tang_egg.codegen.lower_chunk import Chunks
 from tang_egg.codegen.lower_fold import part_of
+from tang_egg.codegen.lower_pack import Packs
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
@@ -38,7 +38,7 @@ def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
     return (*dict.fromkeys(s for t in outputs for s in sources(t.body)), *outputs)
 
 
-class Lowering(Chunks):
+class Lowering(Packs):
     """One kernel under construction. `reserved`: variables that a body has without defining them."""
 
     reserved: tuple[str, ...] = ()
@@ -60,10 +60,33 @@ class Lowering(Chunks):
             role = "input" if isinstance(s, Input) else "temporary"
             self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", product(s.shape), role, s.name in taken)
         self.written = {
-            t: Buffer(self.name(t.name), t.dtype, "global", product(t.shape), "output", bool(t.into)) for t in outputs
+            t: Buffer(
+                self.name(t.name),
+                t.dtype,
+                "global",
+                product(t.shape),
+                "output",
+                bool(t.into),
+                schedule.store == "stream" and not t.into,
+            )
+            for t in outputs
         }
 
     def run(self) -> Kernel:
+        plan = self.packing()
+        if plan is None:
+            self._plain()
+            return self.finished()
+        enough = self.worth_packing(plan)
+        with self.branch(enough):
+            self.by_panels(plan)
+        if enough is not None:
+            with self.branch(Call("not", (enough,), "bool")):
+                self._plain()
+        return self.finished()
+
+    def _plain(self) -> None:
+        """The whole kernel by loops over the tiles of the outputs' indices."""
         common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
         named = [i for n in self.schedule.order for i in common if i.name == n]
         order = named + [i for i in common if i not in named]
@@ -77,7 +100,6 @@ class Lowering(Chunks):
                 self.find_starts(chunked, order)
                 with self.chunks(chunked):
                     self._grid([i for i in order if i not in whole])
-        return self.finished()
 
     def finished(self, launch: Launch | None = None) -> Kernel:
         """The kernel of all that has been written."""
@@ -143,14 +165,18 @@ class Lowering(Chunks):
             stack.enter_context(self.inside())
             stack.enter_context(self.points(blocks))
             stack.enter_context(self.once(blocks))
-            value = self.evaluate(t.body)
-            buffer = self.written[t]
-            if isinstance(value, Literal):
-                value = Literal(value.value, buffer.type)
-            elif value.type != buffer.type:
-                value = Call("cast", (value,), buffer.type)
-            address = self.address(t.shape, tuple(affine(i) for i in t.axes))
-            self.scope.out.append(Store(buffer, address, value))
+            self.store_output(t, t.body)
+
+    def store_output(self, t: Tensor, body: Scalar) -> None:
+        """Stores a body at the point in force of an output."""
+        value = self.evaluate(body)
+        buffer = self.written[t]
+        if isinstance(value, Literal):
+            value = Literal(value.value, buffer.type)
+        elif value.type != buffer.type:
+            value = Call("cast", (value,), buffer.type)
+        address = self.address(t.shape, tuple(affine(i) for i in t.axes))
+        self.scope.out.append(Store(buffer, address, value))
 
     @contextmanager
     def once(self, blocks: Sequence[Axis]) -> Iterator[None]:

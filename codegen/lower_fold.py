@@ -17,8 +17,9 @@ from math import prod
 
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Store, number
+from tang_egg.codegen.lower_lanes import LaneStates
 from tang_egg.codegen.lower_scope import Axis, Known, Scope
-from tang_egg.codegen.lower_span import Span, Spans
+from tang_egg.codegen.lower_span import Span
 from tang_egg.codegen.lower_state import Slot, State, register_tile
 from tang_egg.codegen.lower_value import chosen_reads
 from tang_egg.errors import CodegenError
@@ -42,7 +43,11 @@ BLOCK = 64
 """The length of a block of a fold on threads is a multiple of this."""
 
 
-class Folds(Spans):
+LANE_STEPS = 16
+"""Points that a lane of a block takes up between two moves of its state."""
+
+
+class Folds(LaneStates):
     """See the module text."""
 
     parts: dict[Scalar, set[int]]
@@ -94,7 +99,7 @@ class Folds(Spans):
         conditions += [g for g in guards if g not in conditions]
         with self.inside(*own):
             axes = self.contiguous_last(self.component_axes(group, parts[0]), group.body)
-            cut = any(self.schedule.fold_of(i.name).how == "blocks" for i in group.indices)
+            cut = any(self.schedule.fold_of(i.name).how in ("blocks", "stream") for i in group.indices)
             if len(parts) == 1 and not own and axes and not cut and self._flat(group):
                 state = self._by_register_tiles(group, parts[0], axes, conditions)
             else:
@@ -219,14 +224,16 @@ class Folds(Spans):
             if not rest and not span.kept and self.counted(group, state, span.low, span.high):
                 return
             if plan.how == "blocks" and plan.size > 1:
-                self._by_blocks(group, state, index, rest, plan.size, span)
-            elif plan.how == "serial" or plan.size <= 1 or not self._tileable(index, plan):
+                self._by_blocks(group, state, index, rest, plan, span)
+            elif plan.how in ("serial", "warp") or plan.size <= 1 or not self._tileable(index, plan):
                 self._by_points(group, state, index, rest, span)
             elif plan.how == "lanes" and not self.is_cascade(group) and group.monoid.commutative:
                 self._lanes(group, state, index, plan.size, span)
+            elif plan.how == "stream" and plan.lanes:
+                self.by_lane_states(group, state, index, plan, span)
             else:
                 left = self.by_tiles(index, plan.size, span, lambda axis, c: self._tile(group, state, axis, c))
-                self._left_over(group, state, index, span, left)
+                self.left_over(group, state, index, span, left)
 
     def _by_points(self, group: Reduce, state: State, index: Index, rest: list[Index], span: Span) -> None:
         """Point by point: where all of the block counts without masks, before and after it under them."""
@@ -251,15 +258,17 @@ class Folds(Spans):
         with self.loop(index, low, stop):
             yield
 
-    def _left_over(self, group: Reduce, state: State, index: Index, span: Span, low: Expr | None) -> None:
+    def left_over(self, group: Reduce, state: State, index: Index, span: Span, low: Expr | None) -> None:
         if low is not None:
             with self.loop(index, low, span.high):
                 self._loops(group, state, [], span.kept)
 
     def _by_blocks(
-        self, group: Reduce, state: State, index: Index, rest: list[Index], count: int, span: Span
+        self, group: Reduce, state: State, index: Index, rest: list[Index], plan: FoldPlan, span: Span
     ) -> None:  # fmt: skip
-        """`count` blocks of the range, each folded into a state of its own (on threads), then combined in order."""
+        """`plan.size` blocks of the range, each folded into a state of its own (on threads), then combined in order."""
+        count, lanes = plan.size, plan.lanes
+        lanes = 0 if index.size.value is not None and index.size.value < lanes else lanes
         over = Index(f"{index.name}~block", affine(count))
         found: dict[int, Slot] = {}
         for k, slot in state.items():
@@ -280,14 +289,17 @@ class Folds(Spans):
             part = span.at_most(low, self.name_bound(f"{index.name}_hi", end))
             mine = self.declare_state(group, list(state))
             tile = next((n for n in (32, 16, 8) if index.size.value is None or index.size.value >= n), 1)
-            if not rest and tile > 1 and not self._flat(group):
+            if not rest and lanes and not any(s.axes for s in mine.values()):
+                steps = min(LANE_STEPS, (index.size.value or LANE_STEPS * lanes) // lanes)
+                self.by_lane_states(group, mine, index, FoldPlan("blocks", steps * lanes, lanes), part)
+            elif not rest and tile > 1 and not self._flat(group):
                 left = self.by_tiles(index, tile, part, lambda axis, c: self._tile(group, mine, axis, c))
-                self._left_over(group, mine, index, part, left)
+                self.left_over(group, mine, index, part, left)
             elif rest or self.is_cascade(group) or not group.monoid.commutative or any(s.axes for s in mine.values()):
                 self._by_points(group, mine, index, rest, part)
             else:
-                lanes = tile if len(mine) == 1 else min(tile, 8)
-                (self._lanes if lanes > 1 else self._by_points_of)(group, mine, index, lanes, part)
+                beside = tile if len(mine) == 1 else min(tile, 8)
+                (self._lanes if beside > 1 else self._by_points_of)(group, mine, index, beside, part)
             for k, slot in mine.items():
                 with self.inside(), self.points(slot.axes):
                     address = self.local_address(found[k].local, found[k].read)
@@ -347,4 +359,4 @@ class Folds(Spans):
 
             left = self.by_tiles(index, size, span, tile)
             self.combine_lanes(group, state, wide, lane)
-        self._left_over(group, state, index, span, left)
+        self.left_over(group, state, index, span, left)

@@ -18,32 +18,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from math import prod
 
 from tang_egg.affine import Affine, Dim, Index, affine
 from tang_egg.codegen.device import BUILT_IN, GROUP, Launch
 from tang_egg.codegen.kernel import (
+    Barrier,
+    Buffer,
     Call,
+    Declare,
     Expr,
     Form,
     Kernel,
     Let,
     Literal,
+    Load,
     Loop,
     Select,
     Stmt,
+    Store,
     Var,
     number,
     variable,
 )
-from tang_egg.codegen.lower import Lowering
-from tang_egg.codegen.lower_scope import Axis, Scope
+from tang_egg.codegen.lower_row import Rows, form_of
+from tang_egg.codegen.lower_scope import Axis, Local, Scope
 from tang_egg.codegen.lower_state import Slot, State
+from tang_egg.codegen.settled import settled
 from tang_egg.errors import CodegenError
-from tang_egg.ir import Reduce, Scalar, Scan, Tensor, walk
+from tang_egg.ir import Read, Reduce, Scalar, Scan, Tensor, Test, free, sources, walk
 from tang_egg.schedule import Schedule
 
 THREADS = 256
-"""Threads of a block."""
+"""Threads of a block, unless a target wants others."""
 WARP = 32
 """Lanes of a warp."""
 POINTS = 4
@@ -52,18 +60,24 @@ FULL = 1 << 17
 """Points from which on a thread takes several."""
 
 
-def lower_grid(name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> Kernel:
-    """The kernel that writes `outputs`, with its launch. Raises CodegenError for a state of symbolic size."""
-    return _Grid(name, outputs, schedule).run()
+def lower_grid(
+    name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int = THREADS, together: int = THREADS
+) -> Kernel:
+    """The kernel that writes `outputs`, with its launch. Raises CodegenError for a state of symbolic size.
+
+    `threads`: of a block. `together`: of a block of warps; WARP of them where lanes exchange values through memory that
+    a block shares, so that all threads of a block take the same way to every exchange.
+    """
+    return _Grid(name, outputs, schedule, threads, together).run()
 
 
-class _Grid(Lowering):
+class _Grid(Rows):
     """One kernel under construction. `apart`: scopes in which the lanes of a warp may differ."""
 
     reserved = BUILT_IN
 
-    def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
-        super().__init__(name, outputs, schedule)
+    def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int, together: int) -> None:
+        super().__init__(name, _at_hand(outputs, schedule), schedule)
         if clash := sorted(set(self.dims) & set(BUILT_IN)):
             raise CodegenError(
                 f"a dimension is called '{clash[0]}', which is a variable of every thread",
@@ -71,9 +85,20 @@ class _Grid(Lowering):
                 mend="give the dimension another name",
             )
         self.by_warp = bool(schedule.warp) or any(plan.how == "warp" for _, plan in schedule.fold)
+        self.threads = together if self.by_warp else threads
         self.lane = self.name("lane") if self.by_warp else ""
+        self.team = schedule.team if self.by_warp else 0
+        if self.team not in (0, 2, 4, 8, 16, 32):
+            raise CodegenError(
+                f"a team of {self.team} warps",
+                where=f"kernel '{name}', schedule: {schedule}",
+                mend="let 2, 4, 8, 16 or 32 warps share a row: their states are combined in pairs",
+            )
+        self.seat = self.name("seat") if self.team else self.lane
+        self.seats = WARP * max(self.team, 1)
         self.apart: set[Scope] = set()
         self.spread: set[tuple[Reduce, Index]] = set()
+        self.shared: set[tuple[Reduce, Index]] = set()
 
     def run(self) -> Kernel:
         common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
@@ -90,7 +115,7 @@ class _Grid(Lowering):
             tiles: Expr = number(max(1, -(-count.value // share)))
         else:
             tiles = Call("max", (Call("idiv", (Form(count + (share - 1)), number(share)), "i64"), number(1)), "i64")
-        return self.finished(Launch(THREADS, tiles))
+        return self.finished(Launch(self.seats if self.team else self.threads, tiles))
 
     # -- who computes what
 
@@ -101,13 +126,20 @@ class _Grid(Lowering):
         with self.inside(out=body), self.inside(*self._axes(grid, point)):
             self._grid(rest)
         self.scope.out.append(Loop(point, number(0), Form(count), 1, "grid", tuple(body)))
-        return THREADS * (1 if count.value is not None and count.value < FULL else POINTS)
+        return self.threads * (1 if count.value is not None and count.value < FULL else POINTS)
 
     def _warps(self, grid: list[Index], rest: list[Index], count: Affine) -> int:
         """One row for each warp; gives the rows per block."""
         warp, row = self.name("warp"), self.name("row")
-        thread, rows = Var("thread", "i64"), THREADS // WARP
+        thread, rows = Var("thread", "i64"), self.threads // WARP
         self.scope.out.append(Let(self.lane, Call("umod", (thread, number(WARP)), "i64")))
+        if self.team:
+            self.scope.out.append(Let(self.seat, Form(variable("thread") + variable("group") * GROUP)))
+            self.scope.out.append(Let(warp, Call("udiv", (Var(self.seat, "i64"), number(WARP)), "i64")))
+            self.warp = warp
+            with self.inside(*self._axes(grid, "block")):
+                self._grid(rest)
+            return 1
         self.scope.out.append(Let(warp, Call("udiv", (thread, number(WARP)), "i64")))
         place = variable("block") * rows + variable("group") * (GROUP // WARP) + variable(warp)
         self.scope.out.append(Let(row, Form(place)))
@@ -160,12 +192,17 @@ class _Grid(Lowering):
         """A loop over every 32nd point, from this lane's on."""
         first = variable(low.name) if isinstance(low, Var) else low.form if isinstance(low, Form) else None
         assert first is not None, "the bounds of folds are named"
-        with self.loop(index, Form(first + Dim(self.lane)), stop, WARP):
+        with self.loop(index, Form(first + Dim(self.seat)), stop, self.seats):
             self.apart.add(self.scope)
             yield
 
     def tiles(self, i: Index, kind: str, inner: Callable[[], None]) -> None:
         if self.alike and i.name in self.schedule.warp and i not in self.scanned:
+            size = self._wide(i, self.schedule.tile_of(i.name))
+            if size > 1:
+                with self.row_blocks(i, size, number(0), Form(i.size), [t.body for t in self.outputs]):
+                    inner()
+                return
             with self.strided(i, number(0), Form(i.size)):
                 inner()
             return
@@ -180,8 +217,8 @@ class _Grid(Lowering):
         turn: Expr = number(0)
         if blocks:
             last = self.axis(blocks[-1].index)
-            turn = Call("umod", (Form(last.start - blocks[-1].start), number(WARP)), "i64")
-        with self.branch(Call("eq", (Var(self.lane, "i64"), turn), "bool")):
+            turn = Call("umod", (Form(last.start - blocks[-1].start), number(self.seats)), "i64")
+        with self.branch(Call("eq", (Var(self.seat, "i64"), turn), "bool")):
             self.apart.add(self.scope)
             yield
 
@@ -190,11 +227,37 @@ class _Grid(Lowering):
         if index is None:
             super()._loops(group, state, indices, conditions)
             return
+        size = self._wide(index, self.schedule.fold_of(index.name).size)
+        if size > 1 and len(indices) == 1:
+            self._by_chunks(group, state, index, size, conditions)
+            self._exchange(group, state)
+            return
         key = group, index
         self.spread.add(key)
+        self.shared.discard(key)
         super()._loops(group, state, indices, conditions)
         self.spread.discard(key)
-        self._exchange(group, state)
+        if key in self.shared:  # a count that is found by bisection has no loop: every lane knows all of it
+            self._exchange(group, state)
+
+    @staticmethod
+    def _wide(index: Index, size: int) -> int:
+        """Elements that a lane takes at once: 1 where the axis does not consist of so many."""
+        return size if size > 1 and index.size.value and index.size.value % size == 0 else 1
+
+    def _by_chunks(self, group: Reduce, state: State, index: Index, size: int, conditions: list[Scalar]) -> None:
+        """Each lane folds blocks of `size` points, all other lanes' blocks apart."""
+        span = self.span(index, [], conditions, False)
+        tests = list(span.kept)
+        low = span.low
+        if low != number(0):
+            tests.insert(0, Test(affine(index) >= form_of(low)))
+            down = Call("mul", (Call("idiv", (low, number(size)), "i64"), number(size)), "i64")
+            low = self.name_bound(f"{index.name}_first", down)
+        if span.high != Form(index.size):
+            tests.append(Test(affine(index) < form_of(span.high)))
+        with self.guarded(*span.implied), self.row_blocks(index, size, low, span.high, group.body) as axis:
+            self._tile(group, state, axis, tests)
 
     def _spread_index(self, group: Reduce, conditions: list[Scalar]) -> Index | None:
         """The index of a fold that lanes can share: points in any order, none of them carried along by a scan."""
@@ -211,14 +274,45 @@ class _Grid(Lowering):
     def points_of(self, group: Reduce, index: Index, low: Expr, stop: Expr) -> Iterator[None]:
         with ExitStack() as stack:
             if (group, index) in self.spread:
+                self.shared.add((group, index))
                 stack.enter_context(self.strided(index, low, stop))
             else:
                 stack.enter_context(super().points_of(group, index, low, stop))
             yield
 
     def _exchange(self, group: Reduce, state: State) -> None:
-        """Combines the lanes' states in pairs; of each pair both compute the same, the lower lane's state first."""
-        mask = WARP // 2
+        """Combines the lanes' states; all lanes that share the row then hold the same."""
+        self._in_pairs(group, state, WARP)
+        if not self.team:
+            return
+        self.scope.out.append(Barrier())  # what an earlier exchange left there has been read
+        shared: dict[int, Local] = {}
+        for k, slot in state.items():
+            each = prod(a.size for a in slot.axes)
+            name, kind = self.name(f"{slot.local.buffer.name}_shared"), slot.local.buffer.type
+            shared[k] = replace(slot.local, buffer=Buffer(name, kind, "shared", affine(self.team * each)))
+            self.scope.out.append(Declare(shared[k].buffer))
+        with self.branch(Call("eq", (Var(self.lane, "i64"), number(0)), "bool")):
+            for k, slot in state.items():
+                with self.inside(), self.points(slot.axes):
+                    place = self._place(shared[k], slot, self.warp)
+                    self.scope.out.append(Store(shared[k].buffer, Form(place), self.evaluate(slot.read)))
+        self.scope.out.append(Barrier())
+        mine = self.name("mine")
+        self.scope.out.append(Let(mine, Call("umod", (Var(self.lane, "i64"), number(self.team)), "i64")))
+        for k, slot in state.items():
+            with self.inside(), self.points(slot.axes):
+                buffer = shared[k].buffer
+                self.store(slot, Load(buffer, Form(self._place(shared[k], slot, mine)), buffer.type))
+        self._in_pairs(group, state, self.team)
+
+    def _place(self, shared: Local, slot: Slot, of: str) -> Affine:
+        """Where the state of a warp has the element at the point in force."""
+        return self.local_address(shared, slot.read) + variable(of) * prod(a.size for a in slot.axes)
+
+    def _in_pairs(self, group: Reduce, state: State, count: int) -> None:
+        """Combines the states of `count` lanes in pairs: both compute the same, the lower lane's state first."""
+        mask = count // 2
         while mask:
             place = Call("umod", (Var(self.lane, "i64"), number(2 * mask)), "i64")
             lower = self.keep(Call("lt", (place, number(mask)), "bool"))
@@ -233,6 +327,28 @@ class _Grid(Lowering):
                 upper[k] = held
             self.take_up(group, state, upper)
             mask //= 2
+
+
+def _at_hand(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[Tensor, ...]:
+    """The tensors with what is at hand put to use: passes over rows that stay in registers become folds in turn."""
+    if not schedule.stage:
+        return outputs
+    wide = {i for i, plan in schedule.fold if plan.how == "warp" and plan.size > 1}
+    found = settled(outputs, wide)
+    for before, after in zip(outputs, found, strict=True):
+        if sources(before.body) != sources(after.body) or not _all_held(after.body, wide, schedule):
+            return outputs
+    return found
+
+
+def _all_held(body: Scalar, names: set[str], schedule: Schedule) -> bool:
+    """Whether all that folds over some indices read along them stays in registers."""
+    for s in walk(body):
+        if isinstance(s, Reduce) and any(i.name in names for i in s.indices):
+            along = [r for b in s.body for r in walk(b) if isinstance(r, Read) and free(r) & set(s.indices)]
+            if any(r.source.name not in schedule.stage for r in along):
+                return False
+    return True
 
 
 def _exchanged(value: Expr, mask: int) -> Expr:

@@ -56,7 +56,7 @@ class Updates(States):
         for k, slot in state.items():
             if monoid.components[k].axes or any(isinstance(x, Reduce) for x in walk(monoid.combine[k])):
                 return True
-            if any(n in state and state[n].axes != slot.axes for n in _mentioned(monoid, monoid.combine[k])):
+            if any(n in state and state[n].axes != slot.axes for n in mentioned(monoid, monoid.combine[k])):
                 return True
         return False
 
@@ -104,7 +104,7 @@ class Updates(States):
         for k, slot in state.items():
             groups.setdefault(slot.axes, []).append(k)
         uses = {k: frozenset(n for n in state if n != k and _reads_left(step.new(state, k), state[n])) for k in state}
-        order = _readers_first(list(groups), lambda g: {a for k in groups[g] for n in uses[k] for a in [state[n].axes]})
+        order = readers_first(list(groups), lambda g: {a for k in groups[g] for n in uses[k] for a in [state[n].axes]})
         for axes in order:
             ks = groups[axes]
             if tile is None:
@@ -213,8 +213,8 @@ class Updates(States):
         following = [k for k in state if k not in head]
         new = self._new_head(group, head, tile, mask)
         old = {k: self.frozen(s) for k, s in head.items()}
-        for level in _levels(monoid, following):
-            later = {n for k in following if k not in level for n in _followed(monoid, k)}
+        for level in levels(monoid, following):
+            later = {n for k in following if k not in level for n in followed(monoid, k)}
             before = {k: self._copied(state[k]) for k in level if k in later}
             self._move(group, state, level, (old, new), tile, mask)
             old |= before
@@ -237,25 +237,32 @@ class Updates(States):
         """Carries followers from the old statistics to the new ones and takes up the points under the new ones."""
         monoid, (old, new) = group.monoid, heads
         bodies: dict[int, Scalar] = {}
-        for k in _readers_first(following, lambda k: _mentioned(monoid, monoid.components[k].follow.rebase)):  # type: ignore[union-attr]
+        for k in readers_first(following, lambda k: mentioned(monoid, monoid.components[k].follow.rebase)):  # type: ignore[union-attr]
             follow = monoid.components[k].follow
             assert follow is not None
-            to, start = (tuple(self._of_head(group, x, s) for x in follow.statistics) for s in (new, old))
-            empty = self._of_head(group, follow.empty, old)
-            rebased = self._rebased(group, {**state, **old}, k, start, to)
-            kept = Apply("select", (empty, follow.base.identity[0], rebased))
-            carried = Apply("select", (unmoved(start, to), state[k].read, kept))
+            carried = self.carried_to(group, state, k, (old, new))
             with self.inside():
                 self.prepare([carried], state[k].axes)
                 with self.points(state[k].axes):
                     self.store(state[k], self.evaluate(carried))
-            bodies[k] = replace_state(group.body[k], lambda x, to=to: to[x.part] if isinstance(x, Statistic) else None)  # type: ignore[misc]
+            bodies[k] = at_statistics(group.body[k], tuple(self._of_head(group, x, new) for x in follow.statistics))
         extra = [tile] if tile is not None else []
         for k in sorted(following, key=lambda k: -len(state[k].axes)):
             self.prepare([bodies[k], *mask], [*state[k].axes, *extra])
         for k in following:
             base = monoid.components[k].follow.base  # type: ignore[union-attr]
             self._follow(state, k, base, bodies[k], tile, mask)
+
+    def carried_to(self, group: Reduce | Scan, state: State, k: int, heads: tuple[State, State]) -> Scalar:
+        """Component k of a state, carried from its old statistics to the new ones."""
+        old, new = heads
+        follow = group.monoid.components[k].follow
+        assert follow is not None
+        to, start = (tuple(self._of_head(group, x, s) for x in follow.statistics) for s in (new, old))
+        empty = self._of_head(group, follow.empty, old)
+        rebased = self._rebased(group, {**state, **old}, k, start, to)
+        kept = Apply("select", (empty, follow.base.identity[0], rebased))
+        return Apply("select", (unmoved(start, to), state[k].read, kept))
 
     def _follow(self, state: State, k: int, base: Monoid, body: Scalar, tile: Axis | None, mask: list[Scalar]) -> None:
         def both(at: Mapping[int, Scalar | Slot], with_: Mapping[int, Scalar | Slot], n: int) -> Scalar:
@@ -309,23 +316,28 @@ class Updates(States):
         return replace_state(follow.rebase, of)
 
 
-def _mentioned(monoid: Monoid, s: Scalar) -> set[int]:
+def at_statistics(body: Scalar, to: Sequence[Scalar]) -> Scalar:
+    """A lift under the statistics `to`."""
+    return replace_state(body, lambda x: to[x.part] if isinstance(x, Statistic) else None)
+
+
+def mentioned(monoid: Monoid, s: Scalar) -> set[int]:
     """The components that an expression over a state mentions."""
     return {monoid.position(x.component) for x in walk(s) if isinstance(x, StateRef)}
 
 
-def _followed(monoid: Monoid, k: int) -> set[int]:
+def followed(monoid: Monoid, k: int) -> set[int]:
     """The followers among the statistics of a follower."""
     follow = monoid.components[k].follow
     assert follow is not None
-    return {n for x in follow.statistics for n in _mentioned(monoid, x)} & set(monoid.followers)
+    return {n for x in follow.statistics for n in mentioned(monoid, x)} & set(monoid.followers)
 
 
-def _levels(monoid: Monoid, following: Sequence[int]) -> list[list[int]]:
+def levels(monoid: Monoid, following: Sequence[int]) -> list[list[int]]:
     """Followers in the order in which they move: each after those that it follows."""
     level: dict[int, int] = {}
     for k in sorted(following):
-        level[k] = 1 + max((level[n] for n in _followed(monoid, k)), default=-1)
+        level[k] = 1 + max((level[n] for n in followed(monoid, k)), default=-1)
     return [[k for k in following if level[k] == n] for n in range(max(level.values(), default=-1) + 1)]
 
 
@@ -335,7 +347,7 @@ def _reads_left(new: Scalar, slot: Slot) -> bool:
     return any(isinstance(x, Read) and x.source in own for x in walk(new))
 
 
-def _readers_first(items: Sequence[T], reads: Callable[[T], Iterable[T]]) -> list[T]:
+def readers_first(items: Sequence[T], reads: Callable[[T], Iterable[T]]) -> list[T]:
     """`items` so ordered that each is updated before what it reads: it must see the old value.
 
     Raises CodegenError when two read each other.

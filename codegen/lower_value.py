@@ -39,6 +39,9 @@ from tang_egg.schedule import Schedule
 COSTLY = frozenset({"exp", "log", "tanh", "erf", "sin", "atan2", "sqrt", "recip"})
 """Primitives worth a local array rather than a second evaluation."""
 
+NARROW = frozenset({"bf16", "f16"})
+"""Types in which nothing is computed: a local array of one is a copy of what is stored."""
+
 REPEATED = 32
 """Points of the axes that it lacks from which on even a cheap value of a fold is worth a local array."""
 
@@ -216,7 +219,8 @@ class Values(Scopes):
     def _read(self, s: Read) -> Expr:
         if s.source in self.locals:
             local = self.locals[s.source]
-            return Load(local.buffer, Form(self.local_address(local, s)), local.buffer.type)
+            load = Load(local.buffer, Form(self.local_address(local, s)), local.buffer.type)
+            return Call("cast", (load,), self.real) if load.type in NARROW else load  # a copy as it is stored
         buffer = self.buffers[s.source]
         load = Load(buffer, self.address(s.source.shape, s.coordinates), buffer.type, self.safe(s))
         goal = self.real if buffer.type in ops.FLOATS else buffer.type

@@ -59,6 +59,7 @@ class Dialect:
     barrier: str
     signature: Callable[[Kernel], list[str]]
     comment: str = "// {0}"
+    first: str = ""  # the first assignment of a register; empty: the type before `assign`
     passes: tuple[Callable[[Kernel], Kernel], ...] = field(default=())
     device: dict[type, Callable[[Any, Printer], None]] = field(default_factory=dict)
 
@@ -107,7 +108,7 @@ class Printer:
         if isinstance(s, Let):
             self.emit(d.let.format(d.types(s.value.type), s.name, self.expr(s.value)))
         elif isinstance(s, Assign):
-            text = d.assign if not s.first else "{0} " + d.assign
+            text = d.assign if not s.first else d.first or "{0} " + d.assign
             self.emit(text.format(d.types(s.value.type), s.name, self.expr(s.value)))
         elif isinstance(s, Declare):
             self.emit(d.declare(s.buffer, form_text(s.buffer.size)))
@@ -225,3 +226,8 @@ def _bare(text: str) -> str:
         if depth == 0 and n < len(text) - 1:
             return text
     return text[1:-1]
+
+
+def strip(index: str) -> str:
+    """An index without the parentheses around all of it, where it has no others."""
+    return index[1:-1] if index.startswith("(") and index.endswith(")") and "(" not in index[1:-1] else index

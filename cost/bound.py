@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tang_egg.cost.device import Device, Level
+from tang_egg.cost.device import Device, Traffic
 from tang_egg.cost.floor import traffic_floor
-from tang_egg.cost.time import Term, TimeFloor, Work, amount, said, time_floor
+from tang_egg.cost.time import Term, TimeFloor, Work, said, time_floor
 from tang_egg.cost.work import operations
 from tang_egg.ir import Graph, Tensor
 from tang_egg.program import KernelPlan, Program
@@ -34,8 +34,7 @@ def least_time(
     if isinstance(what, Program):
         kernels = [least_time(k, device, state=state, levels=levels, products=products) for k in what.kernels]
         return _in_turn(kernels, [k.name for k in what.kernels])
-    traffic: dict[str, float] = {}
-    reads: list[Term] = []
+    traffic: dict[str, Traffic] = {}
     said_of: list[str] = []
     for level in device.levels:
         faster = device.faster_than(level.name)
@@ -45,22 +44,12 @@ def least_time(
         fresh = all(x.name in ("registers", "shared") for x in device.levels[: device.levels.index(level)])
         begins = "cold" if fresh else state
         floor = traffic_floor(what, capacity=faster, level=level.name, state=begins)
-        traffic[level.name] = floor.bytes
-        reads += _reading(level, sum(n for _, n in floor.reads) - (faster if begins == "warm" else 0))
+        held = faster if begins == "warm" else 0
+        read, written = (max(0, sum(n for _, n in x) - held) for x in (floor.reads, floor.writes))
+        traffic[level.name] = Traffic(floor.bytes, read, written)
         said_of += floor.conditions
     found = time_floor(device, traffic, _allowed(operations(what), products or {}))
-    said_once = tuple(dict.fromkeys((*found.conditions, *said_of)))
-    return replace(found, terms=(*found.terms, *reads), conditions=said_once)
-
-
-def _reading(level: Level, count: int) -> list[Term]:
-    """What must be read at least once, at the rate at which it can be read: stores may pass by faster than loads."""
-    rate = level.read_ceiling
-    if count <= 0 or rate <= 0:
-        return []
-    latency = level.least_latency
-    text = f"{amount(count)}B read at {amount(rate)}B/s after {said(latency)}"
-    return [Term(f"{level.name} reads", latency + count / rate, text)]
+    return replace(found, conditions=tuple(dict.fromkeys((*found.conditions, *said_of))))
 
 
 def _allowed(work: tuple[Work, ...], products: Mapping[str, str]) -> list[Work]:

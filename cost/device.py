@@ -100,6 +100,35 @@ class Level:
         return max(self.read.ceiling, self.copy.ceiling / 2)
 
     @property
+    def mixes(self) -> tuple[float, float, float] | None:
+        """Bytes per second that reads alone, writes alone, and each direction of a copy never exceed; None if unknown.
+
+        What time sharing and leaving out one direction make of any two of them is counted as reached: figures of
+        different moments may contradict each other.
+        """
+        read, write, each = self.read.ceiling, self.write.ceiling, self.copy.ceiling / 2
+        if min(read, write, each) <= 0:
+            return None
+        read, write = max(read, each), max(write, each)
+        return read, write, max(each, read * write / (read + write))
+
+    def seconds(self, read: float, written: float, total: float = 0.0) -> float:
+        """Seconds that it takes at least to read and write so many bytes, `total` in all; 0 where rates are unknown.
+
+        What is beyond `read` and `written` goes in the direction that is quickest. See docs/device.md for why the
+        three measured mixes bound all others.
+        """
+        if self.ceiling <= 0:
+            return 0.0
+        total = max(total, read + written)
+        if self.mixes is None:
+            return max(total / self.ceiling, read / self.read_ceiling)
+        corners = [read, total - written]
+        for r, w in _corners(*self.mixes):
+            corners.append(min(max(total * r / (r + w), read), total - written))
+        return min(_mixed(r, total - r, *self.mixes) for r in corners)
+
+    @property
     def rate(self) -> float:
         """Bytes per second that a kernel that reads and writes may expect; 0 where unknown."""
         return self.copy.value or self.read.value or self.write.value
@@ -109,6 +138,33 @@ class Level:
         """Seconds before the first byte arrives, at least; 0 where unknown."""
         known = [f.least for f in (self.latency, self.hop) if f.least > 0]
         return min(known, default=0.0)
+
+
+def _mixed(r: float, w: float, read: float, write: float, each: float) -> float:
+    """Seconds for r bytes read and w written: the gauge of the least region that the three mixes are known to bound.
+
+    On the side of reads it ends at `read`, at `each` for writes, and at the line from `write` alone through the copy:
+    a mix beyond that line would, sharing time with writes, copy faster than a copy. The other side is its mirror.
+    """
+    if w > r:
+        r, w, read, write = w, r, write, read
+    return max(r / read, w / each, r * (write - each) / (each * write) + w / write)
+
+
+def _corners(read: float, write: float, each: float) -> tuple[tuple[float, float], ...]:
+    """The mixes at which that region has a corner, as bytes per second read and written."""
+    right = max(0.0, write - read * (write - each) / each)
+    left = max(0.0, read - write * (read - each) / each)
+    return (each, each), (read, min(right, each)), (min(left, each), write)
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes that cross a boundary at least: in all, and of these read and written."""
+
+    total: float
+    read: float = 0.0
+    written: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

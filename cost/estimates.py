@@ -16,7 +16,7 @@ def _guess(value: float, ceiling: float = 0.0) -> Figure:
 def _level(
     name: str, size: int, copies: int, latency: float, read: float, write: float, copy: float, ceiling: float = 0.0
 ) -> Level:
-    hop, rates = _guess(latency / 2), (_guess(read, ceiling), _guess(write), _guess(copy))
+    hop, rates = _guess(latency / 2), (_guess(x, ceiling) for x in (read, write, copy))
     return Level(name, size, copies, _guess(latency), hop, *rates)
 
 

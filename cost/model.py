@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import ceil, prod
 
 from tang_egg import ops
@@ -60,7 +61,7 @@ class Operand:
 
     def depends(self, index: Index) -> bool:
         """Whether another value of an index means other elements; an unknown coordinate may mean any."""
-        return any(c is None or index in c.indices() for c in self.coordinates)
+        return any(c is None or any(i is index or i == index for i, _ in _strides(c)) for c in self.coordinates)
 
     def footprint(self, extents: Mapping[Index, int]) -> int:
         """Bytes touched while each index runs over so many points: the box around them."""
@@ -69,8 +70,14 @@ class Operand:
             if c is None:
                 elements *= max(1, prod(extents.values()))
             else:
-                elements *= 1 + sum(abs(c.coefficient(i).evaluate({})) * (extents.get(i, 1) - 1) for i in c.indices())
+                elements *= 1 + sum(step * (extents.get(i, 1) - 1) for i, step in _strides(c))
         return elements * self.width
+
+
+@lru_cache(maxsize=1 << 14)
+def _strides(c: Affine) -> tuple[tuple[Index, int], ...]:
+    """The indices of a coordinate, and by how much one step of each moves it."""
+    return tuple((i, abs(int(c.coefficient(i).evaluate({})))) for i in c.indices())
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +136,22 @@ def _extents(inner: Sequence[Loop]) -> dict[Index, int]:
     return found
 
 
-def loops_of(plan: KernelPlan, schedule: Schedule) -> tuple[Loop, ...]:
-    """The nest that a schedule makes: output indices in its order, then folds, then the points of both tiles."""
+def indices_of(plan: KernelPlan) -> tuple[tuple[Index, ...], tuple[Index, ...]]:
+    """The indices of a kernel's outputs, and those that folds run over beside them."""
     axes = tuple(dict.fromkeys(i for t in plan.outputs for i in t.axes))
+    return axes, tuple(dict.fromkeys(i for t in plan.outputs for i in _folded(t) if i not in axes))
+
+
+def _loops(axes: tuple[Index, ...], folds: tuple[Index, ...], schedule: Schedule) -> tuple[Loop, ...]:
+    """The nest that a schedule makes: output indices in its order, then folds, then the points of both tiles."""
     place = {name: n for n, name in enumerate((*schedule.order, *schedule.grid))}
     axes = tuple(sorted(axes, key=lambda i: place.get(i.name, len(place))))
-    folds = tuple(dict.fromkeys(i for t in plan.outputs for i in _folded(t) if i not in axes))
+    own = set(axes)
     outer: list[Loop] = []
     inner: list[Loop] = []
     for i in (*axes, *folds):
         size = i.size.evaluate({})
-        tile = schedule.tile_of(i.name) if i in axes else schedule.fold_of(i.name).size
+        tile = schedule.tile_of(i.name) if i in own else schedule.fold_of(i.name).size
         step = size if tile == 0 else min(max(tile, 1), max(size, 1))
         outer.append(Loop(i, ceil(size / step) if step else 0, max(step, 1)))
         if step > 1:
@@ -172,8 +184,8 @@ def _form(i: Index) -> Affine:
 
 def demand(plan: KernelPlan, schedule: Schedule, device: Device) -> Demand:
     """What a kernel asks of a device under a schedule. Raises BindError where a dim is not bound."""
-    work = operations(plan)  # refuses what is not bound
-    loops, operands = loops_of(plan, schedule), operands_of(plan)
+    work, operands, indices = _asked(plan.outputs)  # refuses what is not bound
+    loops = _loops(*indices, schedule)
     if any(loop.index.size.dims() for loop in loops):
         raise BindError("a dim of a kernel has no value", where=plan.name, mend="bind the graph first: graph.bind(…)")
     traffic = {
@@ -195,6 +207,15 @@ def demand(plan: KernelPlan, schedule: Schedule, device: Device) -> Demand:
         traffic, work, max(groups, 1), (flops / 2 + fetched / 4) / wide,
         per_group / accumulators if folds > 1 else 0.0, bool(split),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def _asked(
+    outputs: tuple[Tensor, ...],
+) -> tuple[tuple[Work, ...], tuple[Operand, ...], tuple[tuple[Index, ...], tuple[Index, ...]]]:
+    """What every schedule of a kernel has in common: operations, arrays, output indices and folded ones."""
+    plan = KernelPlan("kernel", outputs)
+    return operations(plan), operands_of(plan), indices_of(plan)
 
 
 def _private(device: Device) -> list[tuple[Level, int]]:

@@ -7,7 +7,7 @@ that some fold inside does not depend on and that are small enough to be held as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import log2
 
@@ -102,7 +102,7 @@ class Costs:
 
     def volume(self, indices: Iterable[Index]) -> float:
         """The number of points of some indices."""
-        key = frozenset(indices)
+        key = indices if isinstance(indices, frozenset) else frozenset(indices)
         if key not in self._volumes:
             total = 1.0
             for i in key:
@@ -135,7 +135,7 @@ class Costs:
                 continue
             seen.add(s)
             if isinstance(s, (Reduce, Scan)):
-                key = (s.monoid, s.body)
+                key = _loop(s)
                 if key not in seen:
                     seen.add(key)
                     total += self._fold_cost(s)
@@ -151,7 +151,7 @@ class Costs:
         return total
 
     def _fold_cost(self, s: Reduce | Scan) -> float:
-        key = (s.monoid, s.body)
+        key = _loop(s)
         if key not in self._folds:
             parts = range(len(s.body))
             bound = frozenset(s.indices) if isinstance(s, Reduce) else frozenset((s.index,))
@@ -188,8 +188,9 @@ class Costs:
         least = 0.0
         for local in self._local_axes(bodies, outputs):
             tried = _Work(self, frozenset(outputs) - local)
+            outside = _Scope(tried, {}, {})
             for body in bodies:
-                tried.visit(body, {})
+                tried.visit(body, outside)
             seconds = self._arithmetic(tried) + self._fetched_again(tried)
             if best is None or seconds < least:
                 best, least = tried, seconds
@@ -269,6 +270,49 @@ class _Reads:
     asked: float = 0.0
 
 
+def _loop(s: Reduce | Scan) -> tuple[object, ...]:
+    """What tells the loop of a fold from that of another: all parts of a fold run in one, other domains in others."""
+    return (s.monoid, s.body, s.where if isinstance(s, Reduce) else None)
+
+
+class _Scope:
+    """The folds around a place by the indices that they bind, the outermost first, and what was asked about them.
+
+    `limits`: for each of these indices, those from outside that the domain of its fold mentions.
+    """
+
+    __slots__ = ("_around", "_volumes", "_work", "bound", "folds", "limits")
+
+    def __init__(self, work: _Work, folds: dict[Index, object], limits: dict[Index, frozenset[Index]]) -> None:
+        self._work = work
+        self.folds = folds
+        self.limits = limits
+        self.bound = frozenset(folds)
+        self._around: dict[frozenset[Index], frozenset[object]] = {}
+        self._volumes: dict[frozenset[Index], float] = {}
+
+    def around(self, depends: frozenset[Index]) -> frozenset[object]:
+        """The folds that bind some of `depends`."""
+        found = self._around.get(depends)
+        if found is None:
+            found = self._around[depends] = frozenset(self.folds[i] for i in depends & self.bound)
+        return found
+
+    def volume(self, depends: frozenset[Index]) -> float:
+        """How often something is evaluated: at each grid point, for its fold indices and its local axes.
+
+        A fold may bind an index that is an output axis as well (a row statistic under its own row): it then runs anew.
+        So does one, with its body, at every point that limits its domain (a fold over what has passed, say).
+        """
+        found = self._volumes.get(depends)
+        if found is None:
+            volume, grid = self._work.costs.volume, self._work.grid
+            whole = depends.union(*(self.limits[i] for i in depends if i in self.limits))
+            folded = whole & self.bound
+            found = self._volumes[depends] = volume(grid) * volume(folded) * volume(whole - folded - grid)
+        return found
+
+
 @dataclass(slots=True)
 class _Work:
     """Counts operations and loads of one kernel, each subterm once within its innermost fold."""
@@ -281,22 +325,25 @@ class _Work:
     sources: dict[Source, _Reads] = field(default_factory=dict)
     seen: set[object] = field(default_factory=set)
 
-    def visit(self, s: Scalar, scope: Mapping[Index, object]) -> None:
-        """Counts `s` inside the folds that `scope` gives for each bound index; a second pass counts again."""
-        key = (s, frozenset(scope[i] for i in free(s) if i in scope))
-        if key in self.seen or isinstance(s, (Const, Position, Test)):
+    def visit(self, s: Scalar, scope: _Scope) -> None:
+        """Counts `s` inside the folds of `scope`; a second pass counts again."""
+        if isinstance(s, (Const, Position, Test)):
+            return
+        depends = free(s)
+        key = (s, scope.around(depends))
+        if key in self.seen:
             return
         self.seen.add(key)
-        volume = self._volume(free(s), scope)
         if isinstance(s, (Reduce, Scan)):
             self._fold(s, scope)
             return
         if isinstance(s, Apply):
             weight = _WEIGHT.get(s.op, 1.0) / (2.0 if s.op == "mul" else 1.0)
-            self.flops += weight * volume / (self._rows_of(s) if s.op == "select" and scope else 1.0)
+            shared = self._rows_of(s) if s.op == "select" and scope.bound else 1.0
+            self.flops += weight * scope.volume(depends) / shared
         elif isinstance(s, Read):
             self._read(s, scope)
-            self.loads += volume / 4.0
+            self.loads += scope.volume(depends) / 4.0
         for c in children(s):
             self.visit(c, scope)
 
@@ -306,50 +353,48 @@ class _Work:
             return 1.0
         return max(min(self.costs.volume(self.grid - free(s)), float(self.costs.machine.rows)), 1.0)
 
-    def _read(self, s: Read, scope: Mapping[Index, object]) -> None:
-        reads = self.sources.setdefault(s.source, _Reads())
-        fixed = self.grid & free(s) - scope.keys()
+    def _read(self, s: Read, scope: _Scope) -> None:
+        reads, depends, folds = self.sources.setdefault(s.source, _Reads()), free(s), scope.folds
+        fixed = self.grid & depends - scope.bound
         reads.fixed = fixed if reads.fixed is None else reads.fixed & fixed
         if any(isinstance(x, Read) for c in s.coordinates if not isinstance(c, Affine) for x in walk(c)):
-            reads.asked += self.costs.volume(free(s))
+            reads.asked += self.costs.volume(depends)
         else:
-            reads.passes.add(next(iter(scope.values()), None))
-        around = next((scope[i] for i in scope if i in free(s)), None)  # the outermost fold that walks through it
-        reads.streamed |= {i for i in free(s) if i in scope and scope[i] is around}
+            reads.passes.add(next(iter(folds.values()), None))
+        around = next((folds[i] for i in folds if i in depends), None)  # the outermost fold that walks through it
+        reads.streamed |= {i for i in depends if i in folds and folds[i] is around}
 
-    def _volume(self, depends: frozenset[Index], scope: Mapping[Index, object]) -> float:
-        """How often something is evaluated: at each grid point, for its fold indices and its local axes.
-
-        A fold may bind an index that is an output axis as well (a row statistic under its own row): it then runs anew.
-        """
-        folded = frozenset(i for i in depends if i in scope)
-        return (
-            self.costs.volume(self.grid) * self.costs.volume(folded) * self.costs.volume(depends - folded - self.grid)
-        )
-
-    def _fold(self, s: Reduce | Scan, scope: Mapping[Index, object]) -> None:
+    def _fold(self, s: Reduce | Scan, scope: _Scope) -> None:
         """Counts a fold in a loop of its own, and a scan in the loop over its index, whoever runs it."""
         bound = s.indices if isinstance(s, Reduce) else (s.index,)
-        fold = (s.monoid, s.body)
-        inner = {**scope, **dict.fromkeys(bound, fold)} if isinstance(s, Reduce) else scope
+        fold = _loop(s)
+        inner = self._inside(s, fold, scope) if isinstance(s, Reduce) else scope
         live = self._live(s) if isinstance(s, Reduce) else 1.0
         flops, loads = self.flops, self.loads
+        around = scope.around(free(s))
         for k in s.monoid.needs(s.part):
-            key = (fold, k, frozenset(scope[i] for i in free(s) if i in scope))
+            key = (fold, k, around)
             if key not in self.seen:
                 self.seen.add(key)
-                self.flops += self._volume(free(s.body[k]).union(bound), inner) / 2.0
+                self.flops += inner.volume(free(s.body[k]).union(bound)) / 2.0
                 self.visit(s.body[k], inner)
         if isinstance(s, Reduce):
             for d in s.where.data:
                 self.visit(d, inner)
-        running = isinstance(s, Reduce) and any(i in scope for i in free(s))
+        running = isinstance(s, Reduce) and bool(around)
         self.nested = self.nested or running
         nested = _NESTED if running else 1.0
         if isinstance(s, Reduce) and any(isinstance(x, Scan) and x.index in bound for x in walk(*s.body)):
             nested *= _SERIAL
         self.flops = flops + live * nested * (self.flops - flops)
         self.loads = loads + live * (self.loads - loads)
+
+    def _inside(self, s: Reduce, fold: object, scope: _Scope) -> _Scope:
+        """The scope of the body of a fold."""
+        named = frozenset[Index]().union(*(c.indices() for c in s.where.affine), *map(free, s.where.data))
+        limited = named - frozenset(s.indices)
+        limits = {**scope.limits, **dict.fromkeys(s.indices, limited)} if limited else scope.limits
+        return _Scope(self, {**scope.folds, **dict.fromkeys(s.indices, fold)}, limits)
 
     def _live(self, s: Reduce) -> float:
         """The share of a domain's points that loops visit.

@@ -1,7 +1,7 @@
 """The time floor: what no implementation of some work on a device can undercut, and which resource says so.
 
     floor = launches · launch + max over terms of
-              latency + bytes / bandwidth        for each level of memory
+              latency + bytes / bandwidth        for each level of memory, at what it allows that mix of directions
               operations / peak                  for each kind of operation
               ⌈groups / slots⌉ · latency         for one fixed schedule only
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tang_egg import ops
-from tang_egg.cost.device import Device, DeviceError, Level, Unit
+from tang_egg.cost.device import Device, DeviceError, Level, Traffic, Unit
 
 WIDTHS = dict(ops.BYTES) | {"tf32": 4, "fp8": 1}
 """Bytes of an operand, by its type."""
@@ -90,16 +90,21 @@ class TimeFloor:
         }  # fmt: skip
 
 
-def time_floor(device: Device, traffic: Mapping[str, float], work: Iterable[Work] = (), launches: int = 1) -> TimeFloor:
+def time_floor(
+    device: Device, traffic: Mapping[str, float | Traffic], work: Iterable[Work] = (), launches: int = 1
+) -> TimeFloor:
     """The floor of some work: `traffic` in bytes by level, launched `launches` times one after another.
+
+    Bytes of which no direction is said go in the quickest.
 
     Raises DeviceError for a level that the device lacks and for amounts that are no numbers from 0 on.
     """
     terms: list[Term] = []
     for name, count in traffic.items():
         level = device.level(name)
-        if _amount(count, f"bytes of {name}") > 0 and level.ceiling > 0:
-            terms.append(_level_term(level, count))
+        moved = count if isinstance(count, Traffic) else Traffic(count)
+        if max(_amount(x, f"bytes of {name}") for x in (moved.total, moved.read, moved.written)) > 0 < level.ceiling:
+            terms.append(_level_term(level, moved))
     for kind in _summed(work):
         peak = fastest(device, kind)
         if peak is not None and kind.operations > 0:
@@ -146,10 +151,12 @@ def fastest(device: Device, work: Work) -> tuple[Unit, float] | None:
     return best
 
 
-def _level_term(level: Level, count: float) -> Term:
-    latency = level.least_latency
-    text = f"{amount(count)}B at {amount(level.ceiling)}B/s after {said(latency)}"
-    return Term(level.name, latency + count / level.ceiling, text)
+def _level_term(level: Level, moved: Traffic) -> Term:
+    latency, seconds = level.least_latency, level.seconds(moved.read, moved.written, moved.total)
+    total = max(moved.total, moved.read + moved.written)
+    read = f", {amount(moved.read)}B of them read," if moved.read else ""
+    text = f"{amount(total)}B{read} at {amount(total / seconds if seconds else level.ceiling)}B/s after {said(latency)}"
+    return Term(level.name, latency + seconds, text)
 
 
 def _summed(work: Iterable[Work]) -> list[Work]:

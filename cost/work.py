@@ -64,7 +64,9 @@ def _count_fold(
     most = 0.0
     for c in contexts:
         conditions = within(s, c)
-        live = points(over | frozenset(i for x in conditions or () for i in x.indices()), conditions)
+        others = frozenset(i for x in conditions or () for i in x.indices()) - over
+        # folds over parts of the same values share what they add, as prefixes do: the mean of them is one of them
+        live = points(over | others, conditions) / max(volume(others), 1.0)
         most = max(most, (2.0 if product else 1.0) * live - _results(over - indices, conditions) if live else 0.0)
     _keep(counted, s, body, narrowest(body), product, max(most, 0.0))
 

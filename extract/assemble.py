@@ -55,6 +55,12 @@ def reassembled(window: Canonical, result: WindowResult, selection: Selection) -
     return _assemble(window, result.terms, selection, classes, {t: encoding.named[t].axes for t in window.roots})
 
 
+def written_outside(result: WindowResult) -> tuple[ClassId, ...]:
+    """The classes that kernels of a window must write, by what its roots are."""
+    roots, encoding = result.saturation.snapshot.roots, result.saturation.encoding
+    return tuple(dict.fromkeys(roots[encoding.terms[encoding.named[t].body]] for t in result.roots))
+
+
 def _real(window: Canonical) -> str:
     """Storage of real values between kernels: double only where the caller's own buffers are."""
     wide = any(s.dtype == "f64" for s in window.outside) or any(t.dtype == "f64" for t in window.roots)

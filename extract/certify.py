@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from tang_egg.errors import InputError
 from tang_egg.extract.certify_choice import Choice, costs, deferred, least, other, steady
-from tang_egg.extract.certify_ledger import Ledger, Measurer, Timed, Trial, scale_of
+from tang_egg.extract.certify_ledger import Ending, Ledger, Measurer, Timed, Trial, scale_of
 from tang_egg.extract.space import Floors, Guesses, Problem, WindowSpace
 from tang_egg.progress import note
 
@@ -28,6 +28,8 @@ DEEP = 0.2
 """The share of a limited time that goes into higher floors, at most."""
 CAREFUL = 1.25
 """By how much a trial may take longer than those before it."""
+LITTLE = 0.2
+"""Seconds that a trial needs at least: with less, none is begun."""
 RESERVE = 0.03
 """The share of the time that is left for what follows the last measurement."""
 
@@ -162,15 +164,17 @@ class Search:
             if not wanted:
                 return "exhausted"
             room = self.budget.seconds * (1 - RESERVE) - (self.clock() - self._start) - self._ending()
-            count = min(
-                len(wanted), self.measurer.batch, int(room / (CAREFUL * self._needed)) if room < math.inf else 1 << 20
-            )
+            count = min(len(wanted), self.measurer.batch)
+            if room < math.inf:  # what is not done in time is given up, so that one may always be tried
+                count = min(count, max(int(room / (CAREFUL * self._needed)), 1 if room >= LITTLE else 0))
             if count < 1:
                 return "time"
             begun, before = self.clock(), len(self.steps)
-            self._measure(wanted[:count], room)
+            whole = self._measure(wanted[:count], room)
             self._update()
             self._learn(self.clock() - begun, len(self.steps) - before)
+            if not whole:
+                return "time"
             step += 1
 
     def _learn(self, took: float, trials: int) -> None:
@@ -183,6 +187,8 @@ class Search:
         """Seconds that building and comparing the program of all kernels takes, about."""
         kernels = max((sum(len(runs) for runs in w.runs if runs) for w in self.problem.windows), default=0)
         chosen = sum(len(w.picked) for w in self.problem.windows)
+        if isinstance(self.measurer, Ending):
+            return self.measurer.ending(min(chosen, kernels))
         return self._needed * (1 + 0.5 * min(chosen, kernels)) if self.steps else 0.0
 
     def _ended(self) -> str:
@@ -216,6 +222,8 @@ class Search:
         """The first declared schedule of every kernel that the model picks: what runs where nothing is timed."""
         kernels = dict.fromkeys(k for w in self.problem.windows for c in w.picked for k in w.runs[c])
         found = [(k, 0) for k in kernels if not self.ledgers[k].timed and not self.ledgers[k].refused]
+        if self.budget.seconds < math.inf:
+            return found  # alone, so that as soon as can be there is something to claim
         return self._filled(found) if found else []
 
     def _by_floors(self) -> list[tuple[int, int]]:
@@ -256,7 +264,8 @@ class Search:
         more = [r[n] for n in range(self.measurer.batch) for r in rows if n < len(r)]
         return [*found, *more][: max(self.measurer.batch, len(found))]
 
-    def _measure(self, wanted: list[tuple[int, int]], room: float) -> None:
+    def _measure(self, wanted: list[tuple[int, int]], room: float) -> bool:
+        """Measures some trials; whether there was time for all of them."""
         trials = [Trial(self.ledgers[k].kernel, n) for k, n in wanted]
         fresh: list[int] = []
         for at, ((k, n), trial) in enumerate(zip(wanted, trials, strict=True)):
@@ -267,16 +276,19 @@ class Search:
                 self.ledgers[k].note(n, before)
                 self.known += 1
         if not fresh:
-            return
+            return True
         note("time", len(self.steps), 0)
         allowed = max(0.05, min(room / 5, 0.5 * len(fresh)))
-        results = self.measurer.measure([trials[at] for at in fresh], allowed)
+        results = self.measurer.measure([trials[at] for at in fresh], allowed, room)
         for at, result in zip(fresh, results, strict=True):
             k, n = wanted[at]
+            if result is None:
+                continue
             self.ledgers[k].note(n, result)
             self.steps.append((k, n))
             if isinstance(result, Timed):
                 self.keep(trials[at], result)
+        return None not in results
 
     def _update(self) -> None:
         each = [x.cost for x in self.ledgers]

@@ -17,7 +17,8 @@ from fractions import Fraction
 import pulp
 
 from tang_egg.egraph import ClassId
-from tang_egg.extract.select import Candidate, _solver, in_order
+from tang_egg.extract.select import Candidate, in_order
+from tang_egg.extract.solver import solver
 
 NODES = 4000
 """Branches that are looked at, at most."""
@@ -115,7 +116,7 @@ def _multipliers(
         program += pulp.lpSum(take[n] for n in writers[c]) >= 1, f"y{at}"
     for at, (n, c) in enumerate(pays):
         program += pulp.lpSum(take[m] for m in writers.get(c, ())) - take[n] >= 0, f"z{at}"
-    program.solve(_solver())
+    program.solve(solver())
     step = Fraction(unit).limit_denominator(1 << 62) / EXACT
 
     def rounded(name: str) -> Fraction:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tang_egg.extract.space import SpaceKernel
 
@@ -59,8 +59,17 @@ class Measurer(Protocol):
     cache: str
     batch: int
 
-    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
-        """One result per trial; timing them takes about `seconds` at most, building them what it takes."""
+    def measure(self, trials: list[Trial], seconds: float, within: float = math.inf) -> list[Timed | Refused | None]:
+        """One result per trial, or None where `within` seconds did not suffice; timing takes about `seconds`."""
+        ...
+
+
+@runtime_checkable
+class Ending(Protocol):
+    """A Measurer that knows what follows a search."""
+
+    def ending(self, kernels: int) -> float:
+        """Seconds that building and comparing a program of so many kernels takes, about; 0 where nothing is known."""
         ...
 
 

@@ -19,6 +19,7 @@ from tang_egg.cost.roofline import Costs, Estimate
 from tang_egg.egraph import ClassId
 from tang_egg.errors import SelectionError
 from tang_egg.extract.siblings import join_siblings
+from tang_egg.extract.solver import run
 from tang_egg.extract.terms import Terms, Variant, uses
 from tang_egg.ir import Reduce, Scalar, free, walk
 from tang_egg.text import print_scalar
@@ -155,6 +156,7 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs, every: bool) ->
             groups.setdefault((s.indices, s.where, frozenset(k.reads)), {}).setdefault(k.writes[0], k)
             groups.setdefault((s.monoid, s.body), {}).setdefault(k.writes[0], k)
     found: list[Candidate] = []
+    done: dict[tuple[Variant, ...], Candidate | None] = {}  # groups overlap
     place = {c: n for n, c in enumerate(best)}
     for members in groups.values():
         # outputs and what stands next to them first, since not all combinations are tried
@@ -164,7 +166,10 @@ def _joined(terms: Terms, single: list[Candidate], costs: Costs, every: bool) ->
                 writes = tuple(k.writes[0] for k in group)
                 if any(_waits(k, behind) & set(writes) for k in group) or not _same_grid(terms, writes):
                     continue
-                made = _candidate(terms, writes, tuple(k.variants[0] for k in group), costs)
+                variants = tuple(k.variants[0] for k in group)
+                if variants not in done:
+                    done[variants] = _candidate(terms, writes, variants, costs)
+                made = done[variants]
                 if made is not None and (every or made.estimate.seconds < sum(k.estimate.seconds for k in group)):
                     found.append(made)
     return found
@@ -253,6 +258,39 @@ def solve(
     `demands`: see `cheapest`. `without`: sets of positions of which at least one is not taken.
     Raises SelectionError when there are none.
     """
+    program, take = written_out(candidates, outputs, costs, demands, without=without, under=under)
+    while True:
+        status = run(program)
+        if status != "Optimal":
+            raise SelectionError(
+                f"the selection program is {status.lower()}",
+                where=f"{len(candidates)} candidate kernels",
+                mend="report this with the graph",
+            )
+        found = [n for n, x in enumerate(take) if (x.value() or 0) > 0.5]
+        stuck = set(found) - set(in_order(candidates, found))
+        if not stuck:
+            return found
+        # Circles are rare, so they are cut when they turn up instead of being ordered away beforehand: the first of the
+        # kernels that write classes of a circle reads none of them.
+        circle = {c for n in stuck for c in candidates[n].writes}
+        circle -= {c for n in found if n not in stuck for c in candidates[n].writes}
+        first = [take[m] for m, k in enumerate(candidates) if circle & set(k.writes) and not circle & set(k.reads)]
+        for n, k in enumerate(candidates):
+            if circle & set(k.writes) and circle & set(k.reads):
+                program += pulp.lpSum(first) >= take[n]
+
+
+def written_out(
+    candidates: Sequence[Candidate],
+    outputs: Sequence[ClassId],
+    costs: Sequence[float],
+    demands: Sequence[Collection[int]] = (),
+    *,
+    without: Sequence[Collection[int]] = (),
+    under: Ceiling | None = None,
+) -> tuple[pulp.LpProblem, list[pulp.LpVariable]]:
+    """The integer program of `solve`, circles not ruled out yet, and its variables: which candidates are taken."""
     writers: dict[ClassId, list[int]] = {}
     for n, k in enumerate(candidates):
         for c in k.writes:
@@ -284,26 +322,7 @@ def solve(
     for n, k in enumerate(candidates):
         for c in k.reads:
             program += kept[c] >= take[n]
-    while True:
-        status = program.solve(_solver())
-        if pulp.LpStatus[status] != "Optimal":
-            raise SelectionError(
-                f"the selection program is {pulp.LpStatus[status].lower()}",
-                where=f"{len(candidates)} candidate kernels",
-                mend="report this with the graph",
-            )
-        found = [n for n, x in enumerate(take) if (x.value() or 0) > 0.5]
-        stuck = set(found) - set(in_order(candidates, found))
-        if not stuck:
-            return found
-        # Circles are rare, so they are cut when they turn up instead of being ordered away beforehand: the first of the
-        # kernels that write classes of a circle reads none of them.
-        circle = {c for n in stuck for c in candidates[n].writes}
-        circle -= {c for n in found if n not in stuck for c in candidates[n].writes}
-        first = [take[m] for m, k in enumerate(candidates) if circle & set(k.writes) and not circle & set(k.reads)]
-        for n, k in enumerate(candidates):
-            if circle & set(k.writes) and circle & set(k.reads):
-                program += pulp.lpSum(first) >= take[n]
+    return program, take
 
 
 def in_order(candidates: Sequence[Candidate], some: Collection[int]) -> list[int]:
@@ -376,15 +395,3 @@ def _restricted(k: Candidate, wanted: set[ClassId]) -> Candidate:
         return k
     writes, terms = tuple(k.writes[n] for n in kept), tuple(k.terms[n] for n in kept)
     return Candidate(writes, terms, tuple(k.variants[n] for n in kept), k.reads, k.estimate)
-
-
-def _solver() -> pulp.LpSolver:
-    """The CBC that comes with PuLP; HiGHS where a platform has none (its library prints a banner)."""
-    for solver in (pulp.PULP_CBC_CMD(msg=False), pulp.HiGHS(msg=False)):
-        if solver.available():
-            return solver
-    raise SelectionError(
-        "no solver for integer programs is at hand",
-        where="PuLP's own CBC and the package highspy",
-        mend="pip install --force-reinstall 'pulp<4', or pip install highspy",
-    )

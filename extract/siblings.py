@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from math import prod
 
 from tang_egg.affine import Index
+from tang_egg.bounds_range import limits_of
 from tang_egg.extract.passes import part_of, rename_state, replaced, selected
 from tang_egg.ir import Const, Domain, Reduce, Scalar, StateRef, children, const, free, map_children, walk
 from tang_egg.monoid import SUM, Component, Follow, Monoid
@@ -161,7 +163,45 @@ def _join_once(roots: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         places = {m: joined.add(m) for m in chosen}
         mapping: dict[Scalar, Scalar] = {m: joined.fold(places[m][m.part]) for m in chosen}
         return tuple(replaced(r, mapping) for r in roots)
-    return roots
+    widened = _widened(top)
+    return tuple(replaced(r, widened) for r in roots) if widened else roots
+
+
+def _widened(folds: Sequence[Reduce]) -> dict[Scalar, Scalar]:
+    """Folds that data takes to other points of one space, over what they share of it, as selects choose.
+
+    Only where both run the same fold at each point, which is then run once. Sorted data limits loops: it stays.
+    """
+    for f, g in combinations(folds, 2):
+        if set(f.indices) != set(g.indices) or f.where is g.where or f.where.affine != g.where.affine:
+            continue
+        if any(not x.monoid.scalar or x.monoid.followers or _limited(x) for x in (f, g)):
+            continue
+        if not _running(f) & _running(g) or _needs(f, g) or _needs(g, f):
+            continue
+        shared = Domain(f.where.affine, tuple(d for d in f.where.data if d in g.where.data))
+        return {x: _over(shared, f.indices, x) for x in (f, g)}
+    return {}
+
+
+def _over(shared: Domain, indices: tuple[Index, ...], fold: Reduce) -> Reduce:
+    rest = Domain((), tuple(d for d in fold.where.data if d not in shared.data))
+    body = fold.body[0] if rest.everywhere else selected(rest, fold.body[0], fold.monoid.identity[0])
+    return Reduce(fold.monoid, indices, shared, (body,), fold.part, fold.at)
+
+
+def _running(fold: Reduce) -> set[tuple[Monoid, tuple[Scalar, ...]]]:
+    """The folds that run at each point of a fold."""
+    bound = frozenset(fold.indices)
+    return {(x.monoid, x.body) for x in walk(*fold.body) if isinstance(x, Reduce) and free(x) & bound}
+
+
+def _needs(fold: Reduce, other: Reduce) -> bool:
+    return other in walk(*fold.body, *fold.where.data)
+
+
+def _limited(fold: Reduce) -> bool:
+    return any(True for i in fold.indices for c in fold.where.data for _ in limits_of(i, c))
 
 
 def _held(folds: Sequence[Reduce]) -> dict[Scalar, Scalar]:

@@ -21,7 +21,7 @@ from tang_egg.egraph import ClassId
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.select import Candidate
 from tang_egg.ir import Input, Reduce, Scalar, Scan, Source, Tensor, sources, type_of, walk
-from tang_egg.schedule import WHOLE, FoldPlan, Schedule
+from tang_egg.schedule import WHOLE, Schedule
 from tang_egg.text import print_scalar
 from tang_egg.windows import replace_sources
 
@@ -73,7 +73,11 @@ def _combined(s: Schedule, values: Values, sizes: Mapping[str, int]) -> Iterable
 
     tiles = [[(name, n) for n in fitting(name, own, values.tile)] for name, own in s.tile]
     folds = [
-        [(name, FoldPlan(p.how, n)) for n in (fitting(name, p.size, values.fold) if p.how in _SIZED else [p.size])]
+        [
+            (name, replace(p, size=n))
+            for n in (fitting(name, p.size, values.fold) if p.how in _SIZED else [p.size])
+            if not p.lanes or n % p.lanes == 0
+        ]
         for name, p in s.fold
     ]
     stages = [s.stage, ()] if values.stages and s.stage else [s.stage]

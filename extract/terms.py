@@ -42,6 +42,8 @@ from tang_egg.saturate import Saturation
 
 NESTING, SEQUENCE = 2, 4
 """The space of kernels: folds nest at most so deep in one kernel, and at most so many wait for one another."""
+REGROUPING = ("fold.reassociate_shorter", "fold.interchange_shorter")
+"""Laws that put a sum inside of another one to be stored: Σ[i] f · (Σ[j] u)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +79,7 @@ class Terms:
     _counts: dict[Scalar, int] = field(default_factory=dict)
     _stored: dict[Scalar, frozenset[Input]] = field(default_factory=dict)
     _open: dict[Scalar, frozenset[Scan]] = field(default_factory=dict)
+    _outside: dict[Scalar, frozenset[Input]] = field(default_factory=dict)
     _uses: dict[ClassId, int] = field(default_factory=dict)
     _inner: set[ClassId] = field(default_factory=set)
     _carried: dict[tuple[str, str, ClassId], list[ClassId]] = field(default_factory=dict)
@@ -91,6 +94,7 @@ class Terms:
             self.axes[c] = tuple(i for i in shared if i in axes or prove_nonnegative(i.size - 1))
             self.names.setdefault(c, t.name)
             inner_folds |= self._inner_folds(t)
+        inner_folds |= self._regrouped()
         for monoid, index, f, t_ in shot.facts.get("carried", ()):
             self._carried.setdefault((monoid, index, f), []).append(t_)
         for c in shot.classes:
@@ -129,6 +133,19 @@ class Terms:
             return set()
         roots = self.saturation.snapshot.roots
         return {roots[encoding.terms[s]] for s in folds if s in encoding.terms}
+
+    def _regrouped(self) -> set[ClassId]:
+        """The sums that a law moved inside others, since they are worth storing: they have fewer elements."""
+        shot = self.saturation.snapshot
+        found: set[ClassId] = set()
+        for law, old, new in shot.edges:
+            if law not in REGROUPING:
+                continue
+            factors = [a for n in shot.classes.get(new.args[3], ()) if n.args[0] == "mul" for a in class_arguments(n)]
+            found |= {
+                c for c in factors for n in shot.classes[c] if n.constructor == "Red" and n.args[1] == old.args[1]
+            }
+        return found
 
     def _store_at_values(self) -> None:
         """A stored tensor seen at a value may be stored as well: only what is asked for is then computed."""
@@ -202,8 +219,9 @@ class Terms:
 
         Kinds: wholly inlined; fewest folds (a user may only have room for a shallow term); fewest folds in one pass,
         and the same reading nothing stored (they pay off only once their siblings join); shallowest; folds over the
-        fewest stored classes; a mean by its own count (only that is a mean of what a pass has seen so far); where scans
-        are open, without one (a fold around may not hold it), and of these reading what is stored.
+        fewest stored classes; the least work that reads what is stored only inside folds; a mean by its own count (only
+        that is a mean of what a pass has seen so far); where scans are open, without one (a fold around may not hold
+        it), and of these reading what is stored.
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
@@ -216,11 +234,28 @@ class Terms:
         kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
         reading = [v for v in ranked if self.reads_stored(v.term) and self._folds(v.term)]
         kinds += sorted(reading, key=lambda v: (len(self._placeholders_in(v.term)), v.cost))[:1]
+        folding = [v for v in reading if not self._outside_folds(v.term)]
+        kinds += sorted(folding, key=lambda v: v.cost - self._made(v.term))[:1]
         kinds += [v for v in ranked if self._counts_points(v.term) and not self.reads_stored(v.term)][:1]
         if any(self._open_scans(v.term) for v in ranked):
             closed = [v for v in ranked if not self._open_scans(v.term)]
             kinds += [*closed[:1], *[v for v in closed if self.reads_stored(v.term)][:1]]
         return list(dict.fromkeys(kinds))
+
+    def _outside_folds(self, term: Scalar) -> frozenset[Input]:
+        """The stored classes that a term reads outside of its folds: each is one element more to write and to read."""
+        if term not in self._outside:
+            found: frozenset[Input] = frozenset()
+            if not isinstance(term, (Reduce, Scan)):
+                found = found.union(*(self._outside_folds(x) for x in children(term)))
+                if isinstance(term, Read) and isinstance(term.source, Input) and term.source in self.placeholders:
+                    found |= {term.source}
+            self._outside[term] = found
+        return self._outside[term]
+
+    def _made(self, term: Scalar) -> float:
+        """Seconds that the cost of a term counts for making what it reads."""
+        return sum(self.costs.produced.get(s, 0.0) for s in self._placeholders_in(term))
 
     def _counts_points(self, term: Scalar) -> bool:
         """Whether every fold of a term is plain and one of them counts points."""

@@ -169,6 +169,11 @@ Definition fold_linear : Statements.fold_linear := TangEgg.Fold.linear.
 Definition fold_want_chain_left : Statements.fold_want_chain_left := TangEgg.Fold.want_chain_left.
 Definition fold_want_chain_right : Statements.fold_want_chain_right := TangEgg.Fold.want_chain_right.
 Definition fold_reassociate : Statements.fold_reassociate := TangEgg.Fold.reassociate.
+Definition fold_want_shorter_left : Statements.fold_want_shorter_left := TangEgg.Fold.want_shorter_left.
+Definition fold_want_shorter_right : Statements.fold_want_shorter_right := TangEgg.Fold.want_shorter_right.
+Definition fold_want_shorter_alone : Statements.fold_want_shorter_alone := TangEgg.Fold.want_shorter_alone.
+Definition fold_reassociate_shorter : Statements.fold_reassociate_shorter := TangEgg.Fold.reassociate_shorter.
+Definition fold_interchange_shorter : Statements.fold_interchange_shorter := TangEgg.Fold.interchange_shorter.
 Definition sibling_member_fold : Statements.sibling_member_fold := TangEgg.Sibling.member_fold.
 Definition sibling_member_pass : Statements.sibling_member_pass := TangEgg.Sibling.member_pass.
 Definition sibling_join : Statements.sibling_join := TangEgg.Sibling.join.
@@ -253,6 +258,8 @@ Definition cascade_spread_negated : Statements.cascade_spread_negated := TangEgg
 Definition cascade_spread : Statements.cascade_spread := TangEgg.Cascade.spread.
 Definition cascade_pass : Statements.cascade_pass := TangEgg.Cascade.pass.
 Definition scan_prefix : Statements.scan_prefix := TangEgg.Scan.prefix.
+Definition scan_prefix_scaled : Statements.scan_prefix_scaled := TangEgg.Scan.prefix_scaled.
+Definition scan_prefix_shifted : Statements.scan_prefix_shifted := TangEgg.Scan.prefix_shifted.
 Definition scan_chunk : Statements.scan_chunk := TangEgg.Scan.chunk.
 Definition scan_chunks : Statements.scan_chunks := TangEgg.Scan.chunks.
 Definition scan_decay : Statements.scan_decay := TangEgg.Scan.decay.
@@ -471,6 +478,11 @@ Definition everything {the_world : Semantics.world} {the_integers : Semantics.in
    fold_want_chain_left,
    fold_want_chain_right,
    fold_reassociate,
+   fold_want_shorter_left,
+   fold_want_shorter_right,
+   fold_want_shorter_alone,
+   fold_reassociate_shorter,
+   fold_interchange_shorter,
    sibling_member_fold,
    sibling_member_pass,
    sibling_join,
@@ -555,6 +567,8 @@ Definition everything {the_world : Semantics.world} {the_integers : Semantics.in
    cascade_spread,
    cascade_pass,
    scan_prefix,
+   scan_prefix_scaled,
+   scan_prefix_shifted,
    scan_chunk,
    scan_chunks,
    scan_decay,

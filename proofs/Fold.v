@@ -147,6 +147,9 @@ Proof.
 Qed.
 Theorem linear : Statements.fold_linear.
 Proof. red. intros j w b c _ _ B C e O. unfold Red, Ap2. apply (fold_op Sum). Qed.
+Theorem want_shorter_left : Statements.fold_want_shorter_left. Proof. nothing. Qed.
+Theorem want_shorter_right : Statements.fold_want_shorter_right. Proof. nothing. Qed.
+Theorem want_shorter_alone : Statements.fold_want_shorter_alone. Proof. nothing. Qed.
 (** Two sums around a product: the factor that is free of the outer index waits for the sum of the rest. *)
 Theorem reassociate : Statements.fold_reassociate.
 Proof.
@@ -169,6 +172,41 @@ Proof.
       * unfold points. apply filter_ext_in. intros p P. rewrite (set_swap j i) by auto. symmetry.
         apply Wf; auto using ok_point, range_allowed.
     + intros p P. apply points_range in P. unfold Ap2. apply isfin_mul; [apply U | apply Y]; auto using ok_point.
+Qed.
+Lemma depends_everywhere : depends (Lit true) (fun _ => false).
+Proof. intros a c _ _ _. reflexivity. Qed.
+Theorem reassociate_shorter : Statements.fold_reassociate_shorter.
+Proof.
+  red. intros b j f u i F_y y. intros. apply (reassociate b j f u i F_y y (fun _ => false) (Lit true));
+  auto using depends_everywhere.
+Qed.
+(** The same without another factor. *)
+Lemma interchanged (b : sc xr) j (f u : sc xr) i (Fw : names) (w : sc bool) : finite_world -> index j -> index i ->
+  split b j f u -> i <> j -> depends w Fw -> Fw i = false -> finite b -> finite f -> finite u ->
+  eqv (Red Sum j w (Red Sum i (Lit true) b)) (Red Sum i (Lit true) (Ap2 xmul f (Red Sum j w u))).
+Proof.
+  intros _ J I [E Ff] N Dw Wi B F U e O.
+  assert (OK : forall p q, In p (range j) -> In q (range i) -> ok (set i q (set j p e))) by (intros; auto using ok_point).
+  assert (Wf : free w i) by eauto using depends_free.
+  unfold Red at 1 3. rewrite points_all.
+  transitivity (fold Sum (points j w e) (fun p => fold Sum (range i) (fun q =>
+    xmul (f (set i q e)) (u (set i q (set j p e)))))).
+  - apply fold_ext. intros p P. apply points_range in P. assert (O' : ok (set j p e)) by auto using ok_point.
+    unfold Red. rewrite points_all. apply fold_ext. intros q Q.
+    rewrite (E _ (OK p q P Q)). unfold Ap2. rewrite (set_swap i j) by auto.
+    now rewrite Ff by (auto using ok_point, range_allowed).
+  - rewrite fold_swap. apply fold_ext. intros q Q. unfold Ap2 at 1, Red.
+    assert (Oq : ok (set i q e)) by auto using ok_point.
+    rewrite <- sum_scale; auto.
+    + replace (points j w (set i q e)) with (points j w e).
+      * apply fold_ext. intros p P. apply points_range in P. f_equal. now rewrite (set_swap j i) by auto.
+      * unfold points. apply filter_ext_in. intros p P. rewrite (set_swap j i) by auto. symmetry.
+        apply Wf; auto using ok_point, range_allowed.
+    + intros p P. apply points_range in P. apply U; auto using ok_point.
+Qed.
+Theorem interchange_shorter : Statements.fold_interchange_shorter.
+Proof.
+  red. intros b j f u i. intros. apply (interchanged b j f u i (fun _ => false) (Lit true)); auto using depends_everywhere.
 Qed.
 (** * Shares of a fold *)
 Lemma fold_map {A} (m : monoid A) (g : nat -> Z) l f : fold m (map g l) f = fold_right (fun v acc => op m (f (g v)) acc) (unit_ m) l.

@@ -1,6 +1,6 @@
 (** A prefix fold is a scan, and a scan may be evaluated by chunks: associativity is all that is asked for. *)
 
-From Coq Require Import Reals ZArith String List Bool Lia FunctionalExtensionality.
+From Coq Require Import Reals ZArith String List Bool Lia Lra FunctionalExtensionality.
 From TangEgg Require Import Lemmas Statements.
 Import ListNotations.
 Open Scope nat_scope.
@@ -83,5 +83,20 @@ Proof.
     + apply sum_eq. intros s _. replace (A (S t) - A s)%R with ((A (S t) - A t) + (A t - A s))%R by ring.
       rewrite exp_plus. ring.
     + replace (A (S t) - A (S t))%R with 0%R by ring. rewrite exp_0. ring.
+Qed.
+Lemma Rmax_plus (c a b : R) : Rmax (c + a) (c + b) = (c + Rmax a b)%R.
+Proof. unfold Rmax. destruct (Rle_dec (c + a) (c + b)), (Rle_dec a b); auto; exfalso; lra. Qed.
+Lemma Rmin_plus (c a b : R) : Rmin (c + a) (c + b) = (c + Rmin a b)%R.
+Proof. unfold Rmin. destruct (Rle_dec (c + a) (c + b)), (Rle_dec a b); auto; exfalso; lra. Qed.
+Theorem prefix_scaled : Statements.scan_prefix_scaled.
+Proof.
+  intros c x h Zero Next t. rewrite <- (sum_eq (fun s => x s * c t)%R) by (intros; ring). rewrite <- scal_sum. f_equal.
+  induction t as [|t IH]; simpl; [easy|]. now rewrite Next, IH.
+Qed.
+Theorem prefix_shifted : Statements.scan_prefix_shifted.
+Proof.
+  intros m c x h g M Zero Next First Then t. enough (A : forall s, g t s = (c t + h s)%R) by apply A.
+  induction s as [|s IH]; [now rewrite First, Zero|]. rewrite Then, Next, IH.
+  destruct M; subst m; [apply Rmax_plus | apply Rmin_plus].
 Qed.
 End Scan.

@@ -16,6 +16,7 @@ Open Scope R_scope.
     split: 1st = 3rd · 4th, and the 3rd does not depend on 2nd
     extent: the 2nd is the number of points of the index
     inverse_extent: the 2nd is one over the number of points of the index
+    shorter: a demand: a sum over the 2nd inside one over the 1st, which is longer; claims nothing
     member: the 3rd is a fold over that index on the domain that is 2nd
     seek: a demand: look here for statistics of the index; claims nothing
     plain: a demand: computed from folds over the index; claims nothing
@@ -1252,6 +1253,70 @@ Definition fold_reassociate : Prop :=
     finite y ->
     eqv (Red Sum j w (Ap2 xmul (Red Sum i (Lit true) b) y)) (Red Sum i (Lit true) (Ap2 xmul f (Red Sum j w (Ap2 xmul u y)))).
 
+(** (shorter j i) (= e (Red 'sum' j w (Ap2 'mul' (Red 'sum' i v b) y)))  ⟹  (want b j) *)
+Definition fold_want_shorter_left : Prop :=
+    forall (e : sc xr) (j : string) (w : sc bool) (i : string) (v : sc bool) (b : sc xr) (y : sc xr),
+    finite_world ->
+    index j ->
+    index i ->
+    eqv e (Red Sum j w (Ap2 xmul (Red Sum i v b) y)) ->
+    finite e ->
+    finite b ->
+    finite y ->
+    True.
+
+(** (shorter j i) (= e (Red 'sum' j w (Ap2 'mul' y (Red 'sum' i v b))))  ⟹  (want b j) *)
+Definition fold_want_shorter_right : Prop :=
+    forall (e : sc xr) (j : string) (w : sc bool) (y : sc xr) (i : string) (v : sc bool) (b : sc xr),
+    finite_world ->
+    index j ->
+    index i ->
+    eqv e (Red Sum j w (Ap2 xmul y (Red Sum i v b))) ->
+    finite e ->
+    finite y ->
+    finite b ->
+    True.
+
+(** (shorter j i) (= e (Red 'sum' j w (Red 'sum' i v b)))  ⟹  (want b j) *)
+Definition fold_want_shorter_alone : Prop :=
+    forall (e : sc xr) (j : string) (w : sc bool) (i : string) (v : sc bool) (b : sc xr),
+    finite_world ->
+    index j ->
+    index i ->
+    eqv e (Red Sum j w (Red Sum i v b)) ->
+    finite e ->
+    finite b ->
+    True.
+
+(** sum[j]((sum[i](b) · y)) = sum[i]((f · sum[j]((u · y))))  when i has fewer points than j, b = f·u with f free of j, f ≠ 1, u ≠ 1, i ≠ j, y free of i *)
+Definition fold_reassociate_shorter : Prop :=
+    forall (b : sc xr) (j : string) (f : sc xr) (u : sc xr) (i : string) (F_y : names) (y : sc xr),
+    finite_world ->
+    index j ->
+    index i ->
+    split b j f u ->
+    i <> j ->
+    depends y F_y ->
+    F_y i = false ->
+    finite b ->
+    finite f ->
+    finite u ->
+    finite y ->
+    eqv (Red Sum j (Lit true) (Ap2 xmul (Red Sum i (Lit true) b) y)) (Red Sum i (Lit true) (Ap2 xmul f (Red Sum j (Lit true) (Ap2 xmul u y)))).
+
+(** sum[j](sum[i](b)) = sum[i]((f · sum[j](u)))  when i has fewer points than j, b = f·u with f free of j, f ≠ 1, u ≠ 1, i ≠ j *)
+Definition fold_interchange_shorter : Prop :=
+    forall (b : sc xr) (j : string) (f : sc xr) (u : sc xr) (i : string),
+    finite_world ->
+    index j ->
+    index i ->
+    split b j f u ->
+    i <> j ->
+    finite b ->
+    finite f ->
+    finite u ->
+    eqv (Red Sum j (Lit true) (Red Sum i (Lit true) b)) (Red Sum i (Lit true) (Ap2 xmul f (Red Sum j (Lit true) u))).
+
 (** (= e (Red m j w x))  ⟹  (member j w e) *)
 Definition sibling_member_fold : Prop :=
     forall (T1 : Type) (e : sc T1) (m : monoid T1) (j : string) (w : sc bool) (x : sc T1),
@@ -2188,6 +2253,14 @@ Definition cascade_pass : Prop :=
 (** fold[m, s](x[s], where=s ≤ t) = scan[m, t](x[t]) *)
 Definition scan_prefix : Prop :=
     forall (V T : Type) (m : keyed V) (p : state m -> T), forall (s t : string) (x : closed V), s <> t -> size s = size t -> (forall e, ok e -> (0 <= pos e t < Z.of_nat (size t))%Z) -> (forall q v, x (move_to t v q) = x q) -> eqv (Fold m p [s] (fun e => (pos e s <=? pos e t)%Z) x) (Scn m p t 0 (fun q => x (move_to s (q t) q))).
+
+(** Σ[s](c[t]·x[s], where=s ≤ t) = c[t]·scan[sum, t](x[t]) *)
+Definition scan_prefix_scaled : Prop :=
+    forall (c x h : nat -> R), h 0%nat = x 0%nat -> (forall t, h (S t) = (h t + x (S t))%R) -> forall t, (c t * h t)%R = sum_f_R0 (fun s => (c t * x s)%R) t.
+
+(** fold[m, s](c[t] + x[s], where=s ≤ t) = c[t] + scan[m, t](x[t]), m max or min *)
+Definition scan_prefix_shifted : Prop :=
+    forall (m : R -> R -> R) (c x h : nat -> R) (g : nat -> nat -> R), m = Rmax \/ m = Rmin -> h 0%nat = x 0%nat -> (forall t, h (S t) = m (h t) (x (S t))) -> (forall t, g t 0%nat = (c t + x 0%nat)%R) -> (forall t s, g t (S s) = m (g t s) (c t + x (S s))%R) -> forall t, g t t = (c t + h t)%R.
 
 (** (= e (Scn m p t 0 v)) (chunked t n)  ⟹  (union e (Scn m p t n v)) (edge 'scan.chunk' (N_Scn m p t 0 v) (N_Scn m p t n v)) *)
 Definition scan_chunk : Prop :=

@@ -112,8 +112,9 @@ table.law("fold.linear", sum_(j, w, b + c), sum_(j, w, b) + sum_(j, w, c), holds
           proof="Fold.linear", phase="algebraic")
 
 # The order of a chain of products: (q kᵀ) v = q (kᵀ v). What is taken apart is a sum that stands in a sum of products.
-# Folds in chunks ask for it (extract/chunk.py); run everywhere, it moves one-hot sums into products, where costs do not
-# see that the fold would be gone.
+# Folds in chunks ask for it (extract/chunk.py). Elsewhere it is tried where sizes say that the sum that moves inside is
+# the longer one, so that what would be stored shrinks, and no domain ties it to what is outside; costs decide. Run on
+# every chain, it moves one-hot sums into products, where costs do not see that the fold would be gone.
 y = Var("y")
 CHAINS = ('(Ap2 "mul" (Red "sum" i v b) y)', '(Ap2 "mul" y (Red "sum" i v b))')
 for _side, _chain in zip(("left", "right"), CHAINS, strict=True):
@@ -122,3 +123,15 @@ for _side, _chain in zip(("left", "right"), CHAINS, strict=True):
 table.law("fold.reassociate", sum_(j, w, sum_(i, TRUE, b) * y), sum_(i, TRUE, f * sum_(j, w, u * y)),
           when=(*SPLIT, differ(u, ONE), differ(i, j), free_of(y, i), free_of(w, i)), holds="finite",
           rounding="reassociates", proof="Fold.reassociate", phase="on_demand")
+table.relation("shorter", "String", "String",
+               proposition="a demand: a sum over the 2nd inside one over the 1st, which is longer; claims nothing")
+for _name, _chain in (("left", CHAINS[0]), ("right", CHAINS[1]), ("alone", '(Red "sum" i v b)')):
+    table.closure(f"fold.want_shorter_{_name}", given=("(shorter j i)", f'(= e (Red "sum" j w {_chain}))'),
+                  then=("(want b j)",), phase="hoist", proof=f"Fold.want_shorter_{_name}")
+SHORTER = fact("shorter", j, i, says="i has fewer points than j")
+table.law("fold.reassociate_shorter", sum_(j, TRUE, sum_(i, TRUE, b) * y), sum_(i, TRUE, f * sum_(j, TRUE, u * y)),
+          when=(SHORTER, *SPLIT, differ(u, ONE), differ(i, j), free_of(y, i)), holds="finite",
+          rounding="reassociates", proof="Fold.reassociate_shorter", phase="hoist")
+table.law("fold.interchange_shorter", sum_(j, TRUE, sum_(i, TRUE, b)), sum_(i, TRUE, f * sum_(j, TRUE, u)),
+          when=(SHORTER, *SPLIT, differ(u, ONE), differ(i, j)), holds="finite",
+          rounding="reassociates", proof="Fold.interchange_shorter", phase="hoist")

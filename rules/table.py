@@ -29,9 +29,10 @@ def entries() -> dict[str, Entry]:
     return found
 
 
-def stands(name: str) -> bool:
-    """Whether the table has an entry of that name: what acts on it outside the e-graph asks here."""
-    return any(e.name == name for family in FAMILIES for e in family.entries)
+def stands(name: str, values: str = "finite") -> bool:
+    """Whether the table has an entry of that name that holds on `values`: what acts on it elsewhere asks here."""
+    found = next((e for family in FAMILIES for e in family.entries if e.name == name), None)
+    return found is not None and (values != "ieee" or getattr(found, "holds", "ieee") == "ieee")
 
 
 def equalities() -> dict[str, Law | Seed]:

@@ -53,14 +53,16 @@ from tang_egg.artefact_model import (
 from tang_egg.artefact_read import read
 from tang_egg.content import content_hash, kernel_names, program_graph, text_hash
 from tang_egg.errors import ArtefactError, TargetError
+from tang_egg.ir import Input
 from tang_egg.pipeline import RECURSION
 from tang_egg.pipeline_compiled import Compiled
 from tang_egg.report_model import Report
 from tang_egg.run import CompiledProgram, Printed, print_program
 from tang_egg.run_arrays import Given
 from tang_egg.run_bound import held_arrays
-from tang_egg.run_cuda import CudaProgram, compile_cuda
-from tang_egg.run_cuda_driver import driver
+from tang_egg.run_cuda import CudaProgram
+from tang_egg.run_grid import GridProgram
+from tang_egg.targets import Runner, target
 from tang_egg.text import parse_graph, print_graph
 from tang_egg.verify import verify
 
@@ -76,7 +78,7 @@ def save(compiled: Compiled, path: str | os.PathLike[str], *, arrays: bool = Fal
         members[LIBRARY], identity = compiled.runner.shipped()
     if arrays:
         for n, i in enumerate(i for i in compiled.graph.inputs if i.name in compiled.bound):
-            array = _on_host(compiled, compiled.bound[i.name])
+            array = _on_host(compiled, i, compiled.bound[i.name])
             held.append(Held(i.name, i.dtype, array.shape, f"arrays/{n}"))
             members[held[-1].member] = _bytes(array)
     members[MANIFEST] = data.dump(_manifest(compiled, members, identity, tuple(held))).encode()
@@ -135,10 +137,12 @@ def _timeless(report: Report) -> Report:
     return replace(report, windows=pieces, seconds=(), source="", measured=None)
 
 
-def _on_host(compiled: Compiled, held: Any) -> np.ndarray[Any, Any]:
+def _on_host(compiled: Compiled, i: Input, held: Any) -> np.ndarray[Any, Any]:
     """A bound array on the host, in the type of its declaration."""
     if isinstance(held, Given):
         return held.array
+    if isinstance(compiled.runner, GridProgram):
+        return compiled.runner.read(i, held)
     assert isinstance(compiled.runner, CudaProgram)
     with compiled.runner.driver.here():
         return compiled.runner.driver.download(held.array).reshape(held.shape)
@@ -183,10 +187,10 @@ def load(
 
 
 def _compiled(found: Artefact, rebuild: str, verified: bool, start: float) -> Compiled:
-    runner: CompiledProgram | CudaProgram
-    if found.target == "cuda":
-        device = driver()
-        runner = compile_cuda(found.program, found.schedules, on=device)
+    runner: Runner
+    on = target(found.target, "load")
+    if not on.library:
+        runner = on.compile(found.program, found.schedules, on.open())
     else:
         runner = _on_this_machine(found, print_program(found.program, found.schedules), rebuild)
     checked = verify(found.graph, found.program, runner, found.schedules) if verified else found.verification

@@ -20,7 +20,10 @@ from tang_egg.verify import Verification
 FORMAT = 1
 """Raised when a file of this version cannot be read by an earlier one."""
 KIND = "tang_egg artefact"
-SOURCE = {"c": "source.c", "cuda": "source.cu"}
+SOURCE = {
+    "c": "source.c", "cuda": "source.cu", "opencl": "source.cl", "metal": "source.metal", "wgsl": "source.wgsl",
+    "glsl": "source.comp",
+}  # fmt: skip
 """The member with the printed source, by target."""
 
 MANIFEST, GRAPH, PROGRAM, KERNELS, DERIVATION, REPORT, LIBRARY = (

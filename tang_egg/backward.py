@@ -1,4 +1,4 @@
-"""Folds over suffixes and backward prefixes as prefix folds over an axis of their own, which laws know as scans.
+"""Folds over suffixes, and prefixes that end elsewhere, as prefix folds over an axis of their own, which are scans.
 
     fold[m, s](x[s], where=s ≤ f) = F[f]              F[u] = fold[m, s](x[s], where=s ≤ u)
     fold[m, s](x[s], where=s ≥ g) = F[n - 1 - g]      F[u] = fold[m, s](x[n - 1 - s], where=s ≤ u)
@@ -7,7 +7,8 @@ f and g are affine forms over axes of a tensor, and x mentions none of their ind
 points, so m commutes there. F goes from 0 to n - 1: below that the fold has no points, and f is proved not to go above.
 
 What stands around such folds and depends on the same form only goes along (the logarithm of a sum, a quotient of two),
-so that one tensor is written for it. A prefix that grows with the axis is a scan as it stands, and is left alone.
+so that one tensor is written for it. A prefix up to an axis of the same size is a scan as it stands, and is left alone;
+one that ends elsewhere (before the point itself, at every second one) is read from F like those that run backwards.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ class _Prefix:
 
 
 def turned(t: Tensor, body: Scalar, taken: set[str]) -> Scalar:
-    """`body`, that of `t`, where every fold that runs backwards is read from a new tensor, named apart from `taken`.
+    """`body`, that of `t`, where every fold that runs backwards or ends elsewhere is read from a new tensor.
 
-    The names of new tensors are added to `taken`.
+    New tensors are named apart from `taken`, and their names are added to it.
     """
     bound = {i for s in walk(body) if isinstance(s, Reduce) for i in s.indices}
     if not bound or bound & set(t.axes):
@@ -87,7 +88,7 @@ def turned(t: Tensor, body: Scalar, taken: set[str]) -> Scalar:
 
 
 def _prefix(fold: Reduce, axes: Iterable[Index], names: set[str]) -> _Prefix | None:
-    """A fold backwards over one index, as a prefix fold; None where it is not one, or gains nothing."""
+    """A fold up to or from a place, as a prefix fold up to an index; None where it is not one, or gains nothing."""
     if len(fold.indices) != 1 or len(fold.where.affine) != 1 or fold.where.data:
         return None
     if any(c.axes for c in fold.monoid.components):
@@ -97,8 +98,8 @@ def _prefix(fold: Reduce, axes: Iterable[Index], names: set[str]) -> _Prefix | N
     rest = form.substitute({s: 0})
     if factor not in (1, -1) or not rest.indices() or not rest.indices() <= set(axes):
         return None
-    if factor == -1 and all(prove_nonnegative(rest.coefficient(i)) for i in rest.indices()):
-        return None  # forwards
+    if factor == -1 and (end := rest.single()) is not None and end.size is s.size:
+        return None  # a scan as it stands
     if factor == 1 and not fold.monoid.commutative:
         return None
     at = rest if factor == -1 else s.size - 1 + rest  # s ≤ rest, or s ≥ -rest

@@ -6,8 +6,9 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tang_egg.cli_graph import load_graph, parse_bindings
 from tang_egg.cli_options import check, parser
@@ -19,7 +20,7 @@ from tang_egg.extract.certificate_json import certificate_text, load_certificate
 from tang_egg.extract.certify_ledger import Timed
 from tang_egg.extract.replay import replay
 from tang_egg.ir import Graph
-from tang_egg.measure import CpuMeasurer
+from tang_egg.measure import CpuMeasurer, measure_calls
 from tang_egg.measure_cuda import CudaMeasurer
 from tang_egg.measure_kernels import kernel_times
 from tang_egg.pipeline import extract_for, optimize, sources
@@ -43,6 +44,7 @@ from tang_egg.report_why import Asked
 from tang_egg.report_why_not import prices
 from tang_egg.run import CompiledProgram
 from tang_egg.run_cuda import CudaProgram
+from tang_egg.run_grid import GridProgram
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule
 from tang_egg.verify import sample_inputs
@@ -121,6 +123,8 @@ def _measure(compiled: Compiled) -> _Found:
     note("measure", 0, 1)
     if isinstance(compiled.runner, CudaProgram):
         timing = CudaMeasurer(arrays, dims, on=compiled.runner.driver).time({"this": compiled.runner})["this"]
+    elif isinstance(compiled.runner, GridProgram):
+        timing = _on_grid(compiled.runner, arrays, dims)
     else:
         timing = CpuMeasurer(arrays, dims).measure(compiled.program, [compiled.schedules])[0]
     if isinstance(compiled.runner, CompiledProgram):
@@ -128,6 +132,17 @@ def _measure(compiled: Compiled) -> _Found:
     note("measure", 1, 1)
     report = build_report(compiled.extraction, compiled, timing, dims)
     return _Found(compiled.extraction, report, each, compiled.schedules)
+
+
+def _on_grid(runner: GridProgram, arrays: Mapping[str, Any], dims: Mapping[str, int]) -> Timed:
+    """Seconds from a launch of all kernels to the end of the last, over arrays on the device."""
+    prepared = runner.prepare(arrays, dims)
+
+    def call() -> None:
+        prepared()
+        prepared.finish()
+
+    return measure_calls([call])[0]
 
 
 def _answers(found: _Found, options: argparse.Namespace) -> str:

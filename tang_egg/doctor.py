@@ -1,8 +1,8 @@
 """Which targets work on this machine: each one computes a small sum and compares it, or says why not.
 
 A target passes when the sum of squares 1 + 4 + ... + n² comes out exactly, for a size that is no multiple of any
-vector. Targets that have no device here, or are not built yet, are listed as such, so that nobody looks for them. The
-parts that targets rest on, and the front doors for files of other systems, are tried as well.
+vector. Targets that have no device here are listed as such, so that nobody looks for them. The parts that targets rest
+on, and the front doors for files of other systems, are tried as well.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from tang_egg.probe import data as probe_data
 from tang_egg.probe import probe, table, write
 from tang_egg.probe_host import processor
 from tang_egg.program import KernelPlan, Program
-from tang_egg.run import CompiledProgram, compile_program, threads
-from tang_egg.run_cuda import CudaProgram, compile_cuda
+from tang_egg.run import compile_program, threads
+from tang_egg.run_cuda import compile_cuda
 from tang_egg.run_cuda_driver import driver
 from tang_egg.run_toolchain import compiler
+from tang_egg.targets import TARGETS, Runner
 
 SIZE = 107
-PLANNED = ("opencl", "wgsl", "glsl", "metal")
-"""Targets of the design that have no dialect yet."""
+GRIDS = ("opencl", "metal", "wgsl", "glsl")
+"""Targets of plain threads; see targets."""
 
 _HEADS = {"target": "targets", "part": "what they rest on", "door": "files and programs of other systems"}
 
@@ -48,9 +49,7 @@ def small_sum() -> Program:
     return Program(made, (KernelPlan("small_sum", made.outputs),))
 
 
-def examine(
-    target: str, compile: Callable[..., CompiledProgram | CudaProgram] = compile_program, tool: Callable[[], str] = str
-) -> Finding:
+def examine(target: str, compile: Callable[..., Runner] = compile_program, tool: Callable[[], str] = str) -> Finding:
     """Compiles and runs the small sum on one target; `tool` names what compiled it."""
     start = time.perf_counter()
     try:
@@ -91,6 +90,20 @@ def cuda() -> Finding:
     return examine("cuda", lambda program, target: compile_cuda(program, on=found), lambda: found.title)
 
 
+def grid(name: str) -> Finding:
+    """What was found about a target of plain threads; a device or library that is not there fails nothing."""
+    found = TARGETS[name]
+    try:
+        device = found.open()
+    except TargetError as error:
+        where = f"\n  where: {error.where}" if error.where else ""
+        return Finding(name, None, f"not here: {error.what}{where}", mend=error.mend)
+    except Exception as error:  # a driver may raise anything
+        return Finding(name, False, f"{type(error).__name__}: {error}", mend="please report this with the text above")
+    title = str(getattr(device, "title", found.title))
+    return examine(name, lambda program, target: found.compile(program, {}, device), lambda: title)
+
+
 def _cuda_mend(error: TangError) -> str:
     """What to install: for the driver that is here, if one is."""
     supported = cuda_version()
@@ -113,8 +126,8 @@ def cuda_version() -> int:
 
 
 def findings() -> list[Finding]:
-    """All targets, those that exist first."""
-    return [examine("c", tool=c_compiler), cuda(), *(Finding(t, None, "not built yet") for t in PLANNED)]
+    """All targets."""
+    return [examine("c", tool=c_compiler), cuda(), *map(grid, GRIDS)]
 
 
 def versions() -> str:

@@ -20,7 +20,7 @@ VERDICTS = {True: "PASS", False: "FAIL", None: "----"}
 class Finding:
     """What was found about one target or part.
 
-    `passed` is None for what is not here, not built yet, or works with a drawback; that fails nothing. `facts` are
+    `passed` is None for what is not here, or works with a drawback; that fails nothing. `facts` are
     further names and values. `mend` says what to run, where something can be done.
     """
 

@@ -14,7 +14,7 @@ from egglog import bindings
 
 from tang_egg.doctor_finding import Finding, compiler_command, pip, version
 from tang_egg.errors import TangError
-from tang_egg.extract.select import _solver
+from tang_egg.extract.solver import solver as _solver
 from tang_egg.run import threads
 from tang_egg.run_toolchain import cache_folder, compiler
 

@@ -47,6 +47,7 @@ from tang_egg.ir import (
     walk,
 )
 from tang_egg.monoid import ALL, ANY, MAX, MIN, PRODUCT, SUM, Monoid, sum_of
+from tang_egg.prefix import moved_prefix
 from tang_egg.rewrite import substitute
 from tang_egg.unify import Named
 
@@ -355,7 +356,12 @@ class Encoding:
             return
         j = s.indices[0]
         bound = (s.where.affine[0].form + j).single()
-        if bound is None or bound.size is not j.size or any(bound in free(b) for b in s.body):
+        if bound is None or bound.size is not j.size:
+            return
+        if any(bound in free(b) for b in s.body):
+            moved = moved_prefix(s, bound)
+            if moved is not None:
+                self.seeds.append((moved[0], term, self.scalar(moved[1])))
             return
         body = tuple(substitute(b, {j: bound}) for b in s.body)
         scan = Scan(s.monoid, bound, body, s.part)

@@ -24,9 +24,10 @@ Every node is interned (`tang_egg.node`): equal trees are one object and equalit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from tang_egg import ops
@@ -364,6 +365,32 @@ def _free_of_parts(s: Reduce | Scan) -> frozenset[Index]:
 
 def walk(*roots: Scalar, into_tensors: bool = False) -> Iterator[Scalar]:
     """Every distinct node below `roots`, operands before users; `into_tensors` also follows reads of tensors."""
+    if into_tensors:
+        return _walk(roots, True)
+    if len(roots) == 1:
+        return iter(_WALKED.get(roots[0]) or _walked(roots[0]))
+    # what one root shares with an earlier one stands where the earlier one has it
+    return iter(dict.fromkeys(chain.from_iterable(_WALKED.get(r) or _walked(r) for r in roots)))
+
+
+_SHORT = 256
+"""Nodes of the longest walk that is remembered: longer ones would take more room than the time is worth."""
+_WALKED: dict[Scalar, tuple[Scalar, ...]] = {}
+
+
+def _walked(root: Scalar) -> Iterable[Scalar]:
+    """The nodes below one root; selection asks for those of the same terms over and over."""
+    found = _walk((root,), False)
+    if root in _WALKED:  # known to be long
+        return found
+    first = tuple(islice(found, _SHORT + 1))
+    if len(_WALKED) >= _REMEMBERED // _SHORT * 16:
+        _WALKED.clear()
+    _WALKED[root] = first if len(first) <= _SHORT else ()
+    return chain(first, found)
+
+
+def _walk(roots: Sequence[Scalar], into_tensors: bool) -> Iterator[Scalar]:
     seen: set[Scalar] = set()
     stack: list[tuple[Scalar, bool]] = [(r, False) for r in reversed(roots)]
     while stack:
@@ -374,11 +401,14 @@ def walk(*roots: Scalar, into_tensors: bool = False) -> Iterator[Scalar]:
         if s in seen:
             continue
         seen.add(s)
-        stack.append((s, True))
         below = children(s)
         if into_tensors and isinstance(s, Read) and isinstance(s.source, Tensor):
             below = (*below, s.source.body)
-        stack.extend((c, False) for c in reversed(below))
+        if not below:
+            yield s
+            continue
+        stack.append((s, True))
+        stack.extend([(c, False) for c in reversed(below)])
 
 
 def sources(*roots: Scalar) -> tuple[Source, ...]:
@@ -422,12 +452,15 @@ def tensors_of(outputs: Iterable[Tensor]) -> tuple[Tensor, ...]:
 def map_children(s: Scalar, f: Callable[[Scalar], Scalar]) -> Scalar:
     """The same node with `f` applied to every operand (gathered coordinates and domains included)."""
     if isinstance(s, Apply):
-        return Apply(s.op, tuple(f(a) for a in s.args))
+        args = tuple([f(a) for a in s.args])
+        return s if args == s.args else Apply(s.op, args)
     if isinstance(s, Read) and any(isinstance(c, Scalar) for c in s.coordinates):
         return Read(s.source, tuple(f(c) if isinstance(c, Scalar) else c for c in s.coordinates), s.at)
     if isinstance(s, Reduce):
-        where = Domain(s.where.affine, tuple(f(d) for d in s.where.data))
-        return Reduce(s.monoid, s.indices, where, tuple(f(b) for b in s.body), s.part, s.at)
+        data, body = tuple([f(d) for d in s.where.data]), tuple([f(b) for b in s.body])
+        if data == s.where.data and body == s.body:
+            return s
+        return Reduce(s.monoid, s.indices, Domain(s.where.affine, data), body, s.part, s.at)
     if isinstance(s, Scan):
         return Scan(s.monoid, s.index, tuple(f(b) for b in s.body), s.part, s.chunk, s.at)
     return s

@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,9 @@ from tang_egg.extract.certify_ledger import Timed
 from tang_egg.program import Program
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.schedule import Schedule
+
+FAR = 1.5
+"""A call that always took so many times as long as another one is not worth more rounds."""
 
 
 class Measurer(Protocol):
@@ -65,23 +69,38 @@ def measure_calls(
     rounds: int = 15,
     seconds: float = 2.0,
     before: Callable[[], object] = lambda: None,
+    rivals: Sequence[object] = (),
 ) -> list[Timed]:
-    """Times some calls in turn for at most `rounds` rounds or about `seconds` in all, at least three rounds."""
-    return [_summary(t) for t in call_seconds(calls, rounds, seconds, before)]
+    """Times some calls in turn for at most `rounds` rounds or about `seconds` in all, at least three rounds.
+
+    `rivals`: what each call stands against. After three rounds one that took FAR times the least of its rivals in each
+    of them is left out, since more of it would decide nothing.
+    """
+    return [summary(t) for t in call_seconds(calls, rounds, seconds, before, rivals=rivals)]
 
 
 def call_seconds(
-    calls: Sequence[Callable[[], object]], rounds: int, seconds: float, before: Callable[[], object], least: int = 3
-) -> list[list[float]]:
-    """What measure_calls sums up: the seconds of every call in at least `least` rounds."""
+    calls: Sequence[Callable[[], object]], rounds: int, seconds: float, before: Callable[[], object], least: int = 3,
+    rivals: Sequence[object] = (), until: float = inf,
+) -> list[list[float]]:  # fmt: skip
+    """What measure_calls sums up: the seconds of every call in at least `least` rounds.
+
+    Past `until` on the clock nothing more is started, so that there may be fewer, or none.
+    """
     for call in calls:
-        call()
+        if time.perf_counter() < until:
+            call()
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + seconds
     for n in range(rounds):
         if n >= least and time.perf_counter() > end:
             break
-        for call, kept in zip(calls, times, strict=True):
+        beaten = _beaten(times, rivals) if n >= least else frozenset()
+        for at, (call, kept) in enumerate(zip(calls, times, strict=True)):
+            if at in beaten:
+                continue
+            if time.perf_counter() >= until:
+                return times
             before()
             start = time.perf_counter()
             call()
@@ -89,6 +108,15 @@ def call_seconds(
     return times
 
 
-def _summary(times: list[float]) -> Timed:
+def _beaten(times: Sequence[Sequence[float]], rivals: Sequence[object]) -> frozenset[int]:
+    """The calls that never took less than FAR times the least of their rivals."""
+    least: dict[object, float] = {}
+    for kept, group in zip(times, rivals, strict=False):
+        least[group] = min(least.get(group, inf), *kept)
+    return frozenset(n for n, (kept, g) in enumerate(zip(times, rivals, strict=False)) if min(kept) > FAR * least[g])
+
+
+def summary(times: Sequence[float]) -> Timed:
+    """The median and the distance of the quartiles of some seconds."""
     low, _, high = statistics.quantiles(times, n=4) if len(times) > 1 else (times[0],) * 3
     return Timed(statistics.median(times), high - low, len(times))

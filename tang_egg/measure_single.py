@@ -9,13 +9,15 @@ on edge values, over outputs that held NaN, have agreed with the float64 interpr
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,9 +27,10 @@ from tang_egg.extract.certify_ledger import Refused, Timed, Trial
 from tang_egg.extract.space import SpaceKernel
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Tensor
-from tang_egg.measure import measure_calls
+from tang_egg.measure import call_seconds, summary
+from tang_egg.measure_build import Builder, Built, printed_alone
 from tang_egg.program import Program, single_program
-from tang_egg.run import CompiledProgram, Printed, print_program, threads
+from tang_egg.run import CompiledProgram, Printed, threads
 from tang_egg.verify import Verification, _check_samples, _rounding, _Run, _run_filled, _tame_inputs
 from tang_egg.verify_compare import excess, told, values_of
 from tang_egg.verify_inputs import sample_inputs
@@ -38,8 +41,17 @@ WHOLE = 2e8
 SAMPLE = 5e-5
 """Seconds that one sample of a warm kernel lasts at least: short ones are called several times."""
 ROUNDS = 21
+LATEST = 2.0
+"""Seconds before the end of its time at which a batch that is still being built is given up."""
 LEAST_FLUSH, MOST_FLUSH = 64 << 20, 256 << 20
 """Bytes that are written before a cold call: twice the last cache, within these limits."""
+
+_Key: TypeAlias = "tuple[str, tuple[str, ...]]"
+"""A kernel and its printed sources without comments: trials that have the same are one."""
+_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+
+HEADER_SHARE = 0.6
+"""Reading what sources begin with, as a share of making it a precompiled header."""
 
 
 def program_of(kernel: SpaceKernel) -> Program:
@@ -66,41 +78,89 @@ class CpuKernels:
     team: int = field(default_factory=threads)
     batch: int = 0
     _references: dict[tuple[Tensor, ...], _Reference] = field(default_factory=dict)
+    _known: dict[_Key, Timed | Refused] = field(default_factory=dict, repr=False)
+    _builder: Builder = field(init=False, repr=False)
+    _builds: int = 0
+    _building: float = 0.0
+    _comparing: float = 0.0
+    _seen: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
-        self.batch = self.batch or 2 * self.team
+        self.batch = self.batch or 6 * self.team
+        self._builder = Builder(self.team)
 
-    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
-        """One result per trial, in order. A trial that fails at any point is refused and says why."""
-        found: dict[int, Timed | Refused] = {}
-        printed: dict[int, Printed] = {}
-        for n, t in enumerate(trials):
-            try:
-                printed[n] = print_program(program_of(t.kernel), {"kernel": t.kernel.schedules[t.schedule]})
-            except TangError as error:
-                found[n] = Refused("lowering", error.what)
-        built = self._built(printed, found)
+    def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
+        """One result per trial, in order. A trial that fails at any point is refused and says why.
+
+        Trials whose printed sources are the same are one. Nothing is timed while a compiler runs. What is not built
+        when six tenths of `within` are over (two seconds before its end, where that is later) has no result.
+        """
+        ends = max(0.6 * within, within - LATEST) if within < inf else inf
+        until = time.perf_counter() + within
+        found: dict[int, Timed | Refused | None] = {}
+        keys: dict[int, _Key] = {}
+        built = self._built(trials, keys, found, ends)
         calls: dict[int, Callable[[], None]] = {}
         for n, runner in built.items():
+            if time.perf_counter() >= until:
+                found[n] = None
+                continue
             wrong = self._compared(trials[n], runner)
             if wrong is not None:
                 found[n] = wrong
             else:
                 calls[n] = runner.direct(self._reference(trials[n].kernel).timed, self.dims)
-        found |= self._timed(calls, seconds)
-        return [found[n] for n in range(len(trials))]
+        found |= self._timed(calls, [trials[n].kernel.key for n in calls], seconds, until)
+        self._known |= {keys[n]: r for n in keys if (r := found.get(n)) is not None}
+        return [found[n] if n in found else self._known.get(keys[n]) for n in range(len(trials))]
 
-    def _built(self, printed: Mapping[int, Printed], found: dict[int, Timed | Refused]) -> dict[int, CompiledProgram]:
-        """The programs that compile. Nothing is timed meanwhile."""
-        identity = toolchain.identity()
-        made: dict[int, CompiledProgram] = {}
-        with ThreadPoolExecutor(self.team) as pool:
-            jobs = {n: pool.submit(toolchain.build, *p.units) for n, p in printed.items()}
-            for n, job in jobs.items():
+    def ending(self, kernels: int) -> float:
+        """Seconds that a program of so many kernels takes to be built and compared, from what trials took."""
+        if not self._builds:
+            return 0.0
+        each = self._building / self._builds + self._comparing / max(len(self._seen), 1)
+        return HEADER_SHARE * self._builder.header_seconds + kernels * each
+
+    def _built(
+        self, trials: list[Trial], keys: dict[int, _Key], found: dict[int, Timed | Refused | None], within: float
+    ) -> dict[int, CompiledProgram]:
+        """The programs that compile in time, each once. Meanwhile the interpreter computes what they must give."""
+        begun, submit = time.perf_counter(), self._builder.begin(len(trials), within)
+        jobs: dict[int, tuple[Printed, Future[Built]]] = {}
+        try:
+            for n, t in enumerate(trials):
                 try:
-                    made[n] = printed[n].run(job.result(), identity)
-                except TargetError as error:
-                    found[n] = Refused("compiler", f"{error.what}: {error.where}"[:300])
+                    made = printed_alone(t.kernel.outputs, t.kernel.schedules[t.schedule])
+                except TangError as error:
+                    found[n] = Refused("lowering", error.what)
+                    continue
+                keys[n] = t.kernel.key, tuple(_COMMENT.sub("", u) for u in made.units)
+                if keys[n] not in self._known and all(keys[n] != keys[m] for m in jobs):
+                    jobs[n] = made, submit(made.units)
+            for n in jobs:
+                with suppress(TangError):  # it is told where the kernel is compared
+                    self._reference(trials[n].kernel)
+            loaded = self._loaded(jobs, found)
+            self._builds += len(loaded)
+            self._building += time.perf_counter() - begun if loaded else 0.0
+            return loaded
+        finally:
+            for _, job in jobs.values():
+                job.cancel()
+
+    def _loaded(
+        self, jobs: Mapping[int, tuple[Printed, Future[Built]]], found: dict[int, Timed | Refused | None]
+    ) -> dict[int, CompiledProgram]:
+        """The programs whose sources have compiled; what else came of them is entered into `found`."""
+        made: dict[int, CompiledProgram] = {}
+        for n, (printed, job) in jobs.items():
+            library = job.result()
+            if isinstance(library, TargetError):
+                found[n] = Refused("compiler", f"{library.what}: {library.where}"[:300])
+            elif library is None:
+                found[n] = None
+            else:
+                made[n] = printed.run(library, toolchain.identity())
         return made
 
     def _compared(self, trial: Trial, runner: CompiledProgram) -> Refused | None:
@@ -117,29 +177,42 @@ class CpuKernels:
         if kernel.outputs not in self._references:
             while len(self._references) >= self.batch:  # arrays are large: only those of a batch are kept
                 self._references.pop(next(iter(self._references)))
+            begun = time.perf_counter()
             self._references[kernel.outputs] = _Reference.of(kernel, self.dims)
+            self._seen.add(kernel.key)
+            self._comparing += time.perf_counter() - begun
         return self._references[kernel.outputs]
 
-    def _timed(self, calls: Mapping[int, Callable[[], None]], seconds: float) -> dict[int, Timed]:
+    def _timed(
+        self, calls: Mapping[int, Callable[[], None]], kernels: list[str], seconds: float, until: float
+    ) -> dict[int, Timed | None]:
+        """The time of each call; None where nothing could be timed before `until` on the clock."""
         if not calls:
             return {}
         cold = self.cache == "cold"
         junk = np.zeros(flush_bytes() // 8 if cold else 1)
-        counts = {n: 1 if cold else _repeats(call) for n, call in calls.items()}
+        before: Callable[[], object] = (lambda: junk.__iadd__(1.0)) if cold else lambda: None
+        counts = {n: 1 if cold else _repeats(call, until) for n, call in calls.items()}
         series = [_series(call, counts[n]) for n, call in calls.items()]
-        taken = measure_calls(series, ROUNDS, seconds, (lambda: junk.__iadd__(1.0)) if cold else lambda: None)
-        return {
-            n: Timed(t.median / counts[n], t.spread / counts[n], t.runs * counts[n])
-            for n, t in zip(calls, taken, strict=True)
-        }
+        taken = call_seconds(series, ROUNDS, seconds, before, rivals=kernels, until=until)
+        found: dict[int, Timed | None] = {}
+        for n, kept in zip(calls, taken, strict=True):
+            t = summary(kept) if kept else None
+            found[n] = None if t is None else Timed(t.median / counts[n], t.spread / counts[n], t.runs * counts[n])
+        return found
 
 
-def _repeats(call: Callable[[], None]) -> int:
+def _repeats(call: Callable[[], None], until: float) -> int:
     """How often a short kernel is called for one sample."""
-    call()
     start = time.perf_counter()
+    if start >= until:
+        return 1
     call()
-    return max(1, min(2000, ceil(SAMPLE / max(time.perf_counter() - start, 1e-7))))
+    first = time.perf_counter()
+    if first - start > SAMPLE and first - start > 0.2 * (until - first):
+        return 1
+    call()
+    return max(1, min(2000, ceil(SAMPLE / max(time.perf_counter() - first, 1e-7))))
 
 
 def _series(call: Callable[[], None], count: int) -> Callable[[], None]:

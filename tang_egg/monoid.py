@@ -38,6 +38,8 @@ from tang_egg.ir import (
     StateRef,
     Statistic,
     apply,
+    bottom_up,
+    children,
     const,
     map_children,
     walk,
@@ -168,12 +170,20 @@ def replace_state(s: Scalar, replace: Callable[[Scalar], Scalar | None]) -> Scal
     done: dict[Scalar, Scalar] = {}
 
     def run(x: Scalar) -> Scalar:
+        if not _over_state(x):
+            return x
         if x not in done:
             changed = replace(x) if isinstance(x, (StateRef, Statistic)) else None
             done[x] = changed if changed is not None else map_children(x, run)
         return done[x]
 
     return run(s)
+
+
+@bottom_up(children)
+def _over_state(s: Scalar) -> bool:
+    """Whether an expression mentions a state."""
+    return isinstance(s, (StateRef, Statistic)) or any(_over_state(c) for c in children(s))
 
 
 def state_of(expression: Scalar, values: dict[str, Scalar]) -> Scalar:

@@ -7,6 +7,7 @@ unshared tree, which grows exponentially with depth; interning at construction k
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, dataclass_transform
 from weakref import WeakValueDictionary
@@ -32,15 +33,23 @@ class _Interned(type):
     _compared: tuple[str, ...] | None = None
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        fresh = super().__call__(*args, **kwargs)
         compared = cls.__dict__.get("_compared")
+        if compared and not kwargs and len(args) >= len(compared):
+            # nearly all are there already, and to look one up is quicker than to build it
+            known = _TABLE.get(cls._identity(args[: len(compared)]))
+            if known is not None:
+                return known
+        fresh = super().__call__(*args, **kwargs)
+        names = compared or tuple(f.name for f in fields(fresh) if f.compare)
         if compared is None:
-            compared = tuple(f.name for f in fields(fresh) if f.compare)
-            type.__setattr__(cls, "_compared", compared)
-        values = [getattr(fresh, name) for name in compared]
-        key = (cls, *(values if cls._whole_numbers else map(_key, values)))  # type: ignore[attr-defined]
+            leading = names == tuple(f.name for f in fields(fresh))[: len(names)]
+            type.__setattr__(cls, "_compared", names if leading else ())
         with _LOCK:
-            return _TABLE.setdefault(key, fresh)
+            return _TABLE.setdefault(cls._identity([getattr(fresh, name) for name in names]), fresh)
+
+    def _identity(cls, values: Iterable[Any]) -> tuple[Any, ...]:
+        """What equal nodes share: their class and the values of compared fields."""
+        return (cls, *(values if cls._whole_numbers else map(_key, values)))  # type: ignore[attr-defined]
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)

@@ -17,15 +17,7 @@ from dataclasses import replace
 
 from tang_egg.budget import ErrorBudget
 from tang_egg.check import check_graph, check_monoid
-from tang_egg.codegen.candidates import schedules as schedule_candidates
-from tang_egg.codegen.candidates_device import UNITS, device_schedules
-from tang_egg.codegen.candidates_grid import grid_schedules
-from tang_egg.codegen.dialects.c import C
-from tang_egg.codegen.lower import lower
-from tang_egg.codegen.partition import partition
-from tang_egg.codegen.printer import print_kernel
-from tang_egg.codegen.split_fold import split_streams
-from tang_egg.cost.roofline import MATRIX_UNITS, Costs
+from tang_egg.cost.roofline import Costs
 from tang_egg.errors import GraphError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.certificate_program import Ending, assembled
@@ -44,19 +36,20 @@ from tang_egg.pipeline_chunk import extract_chunked
 from tang_egg.pipeline_compiled import Compiled, Extraction, Options
 from tang_egg.pipeline_rewrite import check_products, rewritten
 from tang_egg.pipeline_space import checked_sizes, target_name, target_of
-from tang_egg.program import KernelPlan, Program
+from tang_egg.program import Program
 from tang_egg.progress import note
-from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_arrays import check_names
-from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels, cuda_sources
-from tang_egg.run_cuda_driver import driver
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule, parse_schedule
+from tang_egg.targets import TARGETS as TARGETS
+from tang_egg.targets import Wish
+from tang_egg.targets import target as target_named
 from tang_egg.tuned import Tuned
 from tang_egg.verify import dim_choices, verify
 from tang_egg.windows import Canonical, Window, canonical, cut
 
-TARGETS = ("c", "cuda")
+TIMED = ("c", "cuda")
+"""Targets whose kernels can be timed one by one, as a certified selection needs."""
 RECURSION = 20_000
 """Python's limit while graphs are compiled: expressions of thousands of operations in a row are walked recursively."""
 
@@ -147,7 +140,8 @@ def optimize(
 ) -> Compiled:
     """Derives, selects, compiles and verifies kernels for a graph.
 
-    `target`: "c" (this machine's processor) or "cuda" (an NVIDIA GPU, through CuPy).
+    `target`: "c" (this machine's processor), "cuda" (an NVIDIA GPU, through CuPy), or another name of targets.TARGETS:
+    "opencl", "metal", "wgsl", "glsl".
 
     `values`: with "finite", laws that hold on finite values only may be used; a score of -inf under a maximum is still
     exact, since cascades treat it as nothing seen yet. With "ieee" every infinity and NaN comes out as the graph says.
@@ -170,11 +164,12 @@ def optimize(
     `budget`: with one, laws that may cancel or overflow are used too, where it accepts what they lead to; `ranges` are
     the enclosures of inputs that it may rely on, e.g. {"X": (-10, 10)} (see docs/numerics.md).
 
-    Raises GraphError (the graph), TargetError (no compiler or no GPU), VerificationError (a kernel is wrong; never
+    Raises GraphError (the graph), TargetError (no compiler or no device), VerificationError (a kernel is wrong; never
     returned), InputError or CodegenError (a forced schedule).
     """
     _check_asked("optimize", graph, target, values, products)
-    device = driver() if target == "cuda" else None
+    on = target_named(target)
+    device = on.open()
     allowed = replace(limits or Limits(), values=values)
     certificate: SelectionCertificate | None = None
     if seconds is None and gap is None:
@@ -188,16 +183,11 @@ def optimize(
         found = certify(graph, target, asked, cache=cache, sizes=sizes, limits=allowed)
         extraction, schedule, certificate = found.extraction, found.schedules, found.certificate
     start = time.perf_counter()
-    units = device is None or device.has_matrix_units
     chosen = choose_schedules(
-        extraction.program, target, schedule, exact=values == "ieee", products=products, units=units
+        extraction.program, target, schedule, exact=values == "ieee", products=products, units=on.units(device)
     )
     trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
-    runner: CompiledProgram | CudaProgram
-    if device is not None:
-        runner = compile_cuda(extraction.program, chosen, on=device)
-    else:
-        runner = compile_program(extraction.program, chosen, target)
+    runner = on.compile(extraction.program, chosen, device)
     trace("source", runner.source)
     built = time.perf_counter()
     checked = verify(graph, extraction.program, runner, chosen) if verified else None
@@ -229,7 +219,13 @@ def certify(
     _check_asked("certify", graph, target, (limits or Limits()).values, "exact")
     allowed = budget or Budget()
     known = checked_sizes(graph, sizes, cache)
-    device = driver() if target == "cuda" and measurer is None else None
+    if target not in TIMED:
+        raise TargetError(
+            f"kernels for '{target}' are not timed, so nothing can be searched",
+            where="optimize(..., seconds=...) or certify",
+            mend=f"leave seconds and gap away, or use one of: {', '.join(TIMED)}",
+        )
+    device = target_named(target).open() if measurer is None else None
     exact = (limits or Limits()).values == "ieee" or (device is not None and not device.has_matrix_units)
     extraction = extract_for(target, graph, limits or Limits())
     at = target_of(target, known, cache, exact=exact)
@@ -247,11 +243,12 @@ def _rebuilt(
 ) -> tuple[Program, dict[str, tuple[Step, ...]]]:
     """The program of an extraction whose distinct windows have other kernels."""
     swapped = {id(old): new for old, new in zip(extraction.distinct, results, strict=True)}
-    normal = normal_form(extraction.graph, axes=target == "cuda", ieee=extraction.values == "ieee")
+    on = target_named(target)
+    normal = normal_form(
+        extraction.graph, axes=on.rates is not None and on.rates.units, ieee=extraction.values == "ieee"
+    )
     program, steps = _assemble(normal, [(w, c, swapped[id(r)]) for w, c, r in extraction.windows])
-    if target != "cuda":
-        return program, steps
-    parted = split_streams(partition(program), UNITS)
+    parted = on.parted(program)
     return parted, {**steps, **{k.name: steps.get(k.name, ()) for k in parted.kernels}}
 
 
@@ -268,15 +265,13 @@ def sources(
 ) -> dict[str, str]:
     """The printed source of each kernel by name; nothing is compiled and no device is needed. Takes what optimize does.
 
-    On "c" a source is the function alone, on "cuda" a translation unit. A kernel that differs from an earlier one only
+    On "c" a source is the function alone, elsewhere a translation unit. A kernel that differs from an earlier one only
     in the names of its arrays has no source of its own.
     """
     _check_asked("sources", graph, target, values, products)
     program = extract_for(target, graph, replace(limits or Limits(), values=values), split, products, chunk).program
     chosen = choose_schedules(program, target, schedule, exact=values == "ieee", products=products)
-    if target == "cuda":
-        return cuda_sources(cuda_kernels(program, chosen))
-    return {k.name: print_kernel(lower(k.name, k.outputs, chosen[k.name]), C) for k in program.kernels}
+    return target_named(target, "sources").sources(program, chosen)
 
 
 def extract_for(
@@ -291,22 +286,20 @@ def extract_for(
 
     Its kernels are cut the way the target runs them best.
     """
-    costs = Costs(MATRIX_UNITS) if target == "cuda" else None
+    on = target_named(target, "extract_for")
+    costs = Costs(on.rates) if on.rates is not None else None
     chosen = extract_chunked(lambda g: extract(g, limits=limits, costs=costs), graph, chunk)
     found = rewritten(chosen, split, products)
-    if target != "cuda":
+    if on.cut is None:
         return found
-    program = split_streams(partition(found.program), UNITS)
+    program = on.parted(found.program)
     steps = {k.name: found.steps.get(k.name, ()) for k in program.kernels}
     return replace(found, program=program, steps={**found.steps, **steps})
 
 
 def _check_asked(where: str, graph: object, target: str, values: str, products: str) -> None:
     _check_kind(graph)
-    if target not in TARGETS:
-        raise TargetError(
-            f"no target '{target}'", where=where, mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)"
-        )
+    target_named(target, where)
     if values not in ("finite", "ieee"):
         raise GraphError(f"no values '{values}'", where=where, mend="use 'finite' or 'ieee'")
     check_products(where, values, products)
@@ -327,16 +320,8 @@ def choose_schedules(
     kernels are written for.
     """
     forced = _forced(wanted, program)
-    return {k.name: forced.get(k.name) or _first_schedule(k, target, exact, products, units) for k in program.kernels}
-
-
-def _first_schedule(plan: KernelPlan, target: str, exact: bool, products: str, units: bool) -> Schedule:
-    if target != "cuda":
-        return schedule_candidates(plan.outputs, threads=threads())[0]
-    # a tile multiplies masked elements by zero, which an infinity or NaN in them would survive
-    if exact or not units:
-        return grid_schedules(plan.outputs)[0]
-    return device_schedules(plan.outputs, products != "tf32")[0]
+    on, wish = target_named(target, "choose_schedules"), Wish(exact, products, units)
+    return {k.name: forced.get(k.name) or on.first(k.outputs, wish) for k in program.kernels}
 
 
 def _forced(schedule: object, program: Program) -> dict[str, Schedule]:

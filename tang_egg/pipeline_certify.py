@@ -25,6 +25,9 @@ from tang_egg.pipeline_space import Target, problem_of
 from tang_egg.program import Program
 from tang_egg.schedule import Schedule
 
+AFTER = 1.0
+"""Seconds that rebuilding the kernels and writing the certificate take, about, over those of listing the space."""
+
 Rebuilt: TypeAlias = "tuple[Program, dict[str, tuple[Step, ...]]]"
 
 
@@ -65,7 +68,8 @@ def certified(
     """
     start = clock()
     problem = problem_of(extraction, target)
-    left = replace(budget, seconds=max(0.0, budget.seconds - (clock() - start)))
+    listing = clock() - start
+    left = replace(budget, seconds=max(0.0, budget.seconds - (1 + AFTER) * listing))
     search = Search(problem, measurer, left, clock, floors=target.floors, guesses=guesses or target.guesses)
     if recall is not None:
         search.recall, search.keep = recall.recall, recall.keep

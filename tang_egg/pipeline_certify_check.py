@@ -68,8 +68,9 @@ def check(
     Raises CertificateError for the first thing that does not hold.
     """
     own = _graph(certificate, graph)
+    target = _target(certificate, own)
     extraction = extract(own, certificate.target, certificate.values)
-    problem = problem_of(extraction, _target(certificate, own))
+    problem = problem_of(extraction, target)
     ledgers = _ledgers(certificate, problem)
     if len(problem.windows) != len(certificate.windows):
         known = f"{len(certificate.windows)}, and the graph has {len(problem.windows)}"

@@ -21,6 +21,7 @@ from tang_egg.run import CompiledProgram
 from tang_egg.run_arrays import check_names, take_dims
 from tang_egg.run_bound import held_arrays
 from tang_egg.run_cuda import CudaProgram, Prepared
+from tang_egg.run_grid import GridPrepared, GridProgram
 from tang_egg.schedule import Schedule
 from tang_egg.verify import Verification
 from tang_egg.windows import Canonical, Window
@@ -85,7 +86,7 @@ class Compiled:
     derived: Extraction | Derived
     target: str
     schedules: dict[str, Schedule]
-    runner: CompiledProgram | CudaProgram
+    runner: CompiledProgram | CudaProgram | GridProgram
     verification: Verification | None
     seconds: dict[str, float] = field(default_factory=dict)
     options: Options = field(default_factory=Options)
@@ -109,16 +110,16 @@ class Compiled:
         dims: Mapping[str, int] | None = None,
         out: Mapping[str, Any] | None = None,
         **named: Any,
-    ) -> Prepared:
+    ) -> Prepared | GridPrepared:
         """The kernels bound to arrays on the device: calls of the result only launch them, and can be captured.
 
         Raises TargetError on a target without launches, else as a call does.
         """
-        if not isinstance(self.runner, CudaProgram):
+        if isinstance(self.runner, CompiledProgram):
             raise TargetError(
                 f"programs for '{self.target}' are not prepared",
                 where=f"graph '{self.graph.name}'",
-                mend="call it, or use target='cuda'",
+                mend="call it, or use the target of a device: target='cuda'",
             )
         given, sizes = self._given(arrays, named, dims)
         return self.runner.prepare(given, sizes, out)

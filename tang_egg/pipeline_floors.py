@@ -1,14 +1,15 @@
 """What certified selection needs of a target: its constants, floors of kernels in seconds, guesses, and proposals.
 
 A floor is the traffic floor of a kernel at every level of memory and its operations, over the constants of the device
-(see cost/time). In the declared state of the caches: "cold" finds no input in a cache, but may leave outputs there;
-"warm" may find inputs there too. A schedule without threads has the floor of one core.
+(see cost/time); one schedule may have a higher one from what it gives up (see cost/floor_schedule), one without threads
+that of one core. In the declared state of the caches: "cold" finds no input in a cache, but may leave outputs there;
+"warm" may find inputs there too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 
@@ -20,9 +21,10 @@ from tang_egg.codegen.partition import partition
 from tang_egg.codegen.split_fold import split_streams
 from tang_egg.cost.device import Device
 from tang_egg.cost.floor import traffic_floor
+from tang_egg.cost.floor_schedule import busiest, one_thread, schedule_terms
 from tang_egg.cost.live import points, reached
 from tang_egg.cost.model import demand, predict
-from tang_egg.cost.time import TimeFloor, time_floor
+from tang_egg.cost.time import TimeFloor, Work, time_floor
 from tang_egg.cost.work import operations
 from tang_egg.extract.space import Floor, standalone
 from tang_egg.ir import Input, Read, Tensor
@@ -43,20 +45,34 @@ class TimeFloors:
     sizes: Mapping[str, int] = field(default_factory=dict)
     cache: str = "warm"
     _known: dict[tuple[tuple[Tensor, ...], str, bool], TimeFloor] = field(default_factory=dict)
+    _sized: dict[tuple[Tensor, ...], tuple[Tensor, ...]] = field(default_factory=dict)
 
     def seconds(self, outputs: tuple[Tensor, ...], schedule: Schedule, *, deep: bool = False) -> Floor:
-        """The floor of a kernel, which every schedule has, or the higher one of a schedule that uses one core."""
+        """The floor of a kernel, which every schedule has, or a higher one that follows from what this one gives up."""
         found = self.of(outputs, self.device, deep)
-        if self.core is not None and _one_thread(schedule):
-            found = max(found, self.of(outputs, self.core, False), key=lambda f: f.seconds)
+        if self.core is None:
+            return Floor(found.seconds, found.binding.what, found.proves)
+        bound = self.bound(outputs)
+        if one_thread(schedule):
+            found = max(found, self.of(outputs, self.core, deep), key=lambda f: f.seconds)
+        elif (most := busiest(bound, schedule, self.device.workers)) is not None:
+            found = max(found, self.of(most, self.core, deep), key=lambda f: f.seconds)
+        terms = schedule_terms(bound, schedule, self.device, counted(bound), self.core)
+        found = replace(found, terms=(*found.terms, *terms), fixed=True)
         return Floor(found.seconds, found.binding.what, found.proves)
+
+    def bound(self, outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The tensors of a kernel with sizes for their symbolic dims."""
+        if outputs not in self._sized:
+            self._sized[outputs] = bound_outputs(outputs, self.sizes)
+        return self._sized[outputs]
 
     def of(self, outputs: tuple[Tensor, ...], device: Device, deep: bool) -> TimeFloor:
         """The floor of a kernel with all of its terms."""
         key = (outputs, device.target, deep)
         if key not in self._known:
-            bound = bound_outputs(outputs, self.sizes)
-            self._known[key] = time_floor(device, self.traffic(bound, device, deep), operations(single_graph(bound)))
+            bound = self.bound(outputs)
+            self._known[key] = time_floor(device, self.traffic(bound, device, deep), counted(bound))
         return self._known[key]
 
     def traffic(self, outputs: tuple[Tensor, ...], device: Device, deep: bool) -> dict[str, float]:
@@ -82,6 +98,13 @@ def crossing(outputs: tuple[Tensor, ...], capacity: int, cache: str) -> float:
     return float(max(0, found.bytes - min(capacity, sum(n for _, n in found.writes))))
 
 
+@lru_cache(maxsize=1 << 10)
+def counted(outputs: tuple[Tensor, ...]) -> tuple[Work, ...]:
+    """The operations of a kernel, which all of its schedules and all devices have in common."""
+    return operations(single_graph(outputs))
+
+
+@lru_cache(maxsize=1 << 10)
 def touched(outputs: tuple[Tensor, ...]) -> tuple[float, float]:
     """Bytes of inputs that are read and of outputs that are written at least once, as far as a quick look tells.
 
@@ -97,10 +120,6 @@ def touched(outputs: tuple[Tensor, ...]) -> tuple[float, float]:
                 found[s.source] = max(found.get(s.source, 0.0), count)
     written = sum(prod(max(n.evaluate({}), 0) for n in t.shape) * BYTES[t.dtype] for t in outputs)
     return sum(count * BYTES[i.dtype] for i, count in found.items()), float(written)
-
-
-def _one_thread(s: Schedule) -> bool:
-    return not s.parallel and not s.chunk and all(p.how != "blocks" for _, p in s.fold)
 
 
 @dataclass(slots=True)

@@ -173,12 +173,15 @@ double probe_read(char *memory, char *other, int64_t bytes, int64_t times, int t
         }
         KEEP(vf, a + b + c + d + e + f + g + h))
 }
+/* Every vector differs from its neighbours: some memories take lines of zeros, or of one value, far sooner. */
+#define FIRST vf one = {0}; one += 1.0f; vf a = (float)(r + 1) * one; vf b = a + one; vf c = b + one; vf d = c + one;
 double probe_write(char *memory, char *other, int64_t bytes, int64_t times, int threads) {
     TEAM(
-        vf a = {0}; a += (float)r;
+        FIRST vf e = d + one; vf f = e + one; vf g = f + one; vf h = g + one; one *= 8.0f;
         for (int64_t k = 0; k < count; k += 8) {
-            p[k] = a; p[k + 1] = a; p[k + 2] = a; p[k + 3] = a;
-            p[k + 4] = a; p[k + 5] = a; p[k + 6] = a; p[k + 7] = a;
+            p[k] = a; p[k + 1] = b; p[k + 2] = c; p[k + 3] = d;
+            p[k + 4] = e; p[k + 5] = f; p[k + 6] = g; p[k + 7] = h;
+            a += one; b += one; c += one; d += one; e += one; f += one; g += one; h += one;
         })
 }
 double probe_copy(char *memory, char *other, int64_t bytes, int64_t times, int threads) {
@@ -192,22 +195,27 @@ double probe_copy(char *memory, char *other, int64_t bytes, int64_t times, int t
 #ifdef STREAMS
 #define PAST(at, x) _mm256_stream_ps((float *)(at), *(__m256 *)(void *)&x); \
     if (BYTES == 64) _mm256_stream_ps((float *)(at) + 8, *((__m256 *)(void *)&x + BYTES / 64));
+#define DRAINED _mm_sfence();
 #else
 #define PAST(at, x) *(at) = x;
+#define DRAINED
 #endif
 double probe_write_past(char *memory, char *other, int64_t bytes, int64_t times, int threads) {
     TEAM(
-        vf a = {0}; a += (float)r;
+        FIRST one *= 4.0f;
         for (int64_t k = 0; k < count; k += 4) {
-            PAST(p + k, a) PAST(p + k + 1, a) PAST(p + k + 2, a) PAST(p + k + 3, a)
-        })
+            PAST(p + k, a) PAST(p + k + 1, b) PAST(p + k + 2, c) PAST(p + k + 3, d)
+            a += one; b += one; c += one; d += one;
+        }
+        DRAINED)
 }
 double probe_copy_past(char *memory, char *other, int64_t bytes, int64_t times, int threads) {
     TEAM(
         for (int64_t k = 0; k < count; k += 4) {
             vf a = p[k]; vf b = p[k + 1]; vf c = p[k + 2]; vf d = p[k + 3];
             PAST(q + k, a) PAST(q + k + 1, b) PAST(q + k + 2, c) PAST(q + k + 3, d)
-        })
+        }
+        DRAINED)
 }
 
 /* Ten independent chains of multiply-adds: more than latency times units of any processor in use. */

@@ -57,6 +57,23 @@ class _Binding:
         return self.zeros[s].ctypes.data
 
 
+@dataclass(frozen=True, slots=True)
+class DirectCall:
+    """A call of a library's entry: the function, its arguments, and the outputs that it writes.
+
+    It holds its arrays, of which the entry has the addresses only, and takes no lock: nothing else may call the program
+    between two of its calls.
+    """
+
+    entry: Callable[..., None]
+    arguments: tuple[Any, ...]
+    results: Mapping[str, np.ndarray[Any, Any]]
+    held: object
+
+    def __call__(self) -> None:
+        self.entry(*self.arguments)
+
+
 @dataclass(slots=True)
 class CompiledProgram:
     """A program that runs on this machine. Calls from several threads are served one after another."""
@@ -104,21 +121,14 @@ class CompiledProgram:
                 target.write_back(value)
         return made
 
-    def direct(self, arrays: Mapping[str, Any], dims: Mapping[str, int] | None = None) -> Callable[[], None]:
-        """A call of the library's entry over bound arrays, without what a call from Python costs, for timing.
-
-        It holds its arrays and takes no lock: nothing else may call the program between two of its calls.
-        """
+    def direct(self, arrays: Mapping[str, Any], dims: Mapping[str, int] | None = None) -> DirectCall:
+        """A call of the library's entry over bound arrays, without what a call from Python costs, for timing."""
         results, given = self(arrays, dims), take_inputs(self.program.graph, arrays)
         sizes = take_dims(dims, f"graph '{self.program.graph.name}'")
         binding = self._calls[(tuple(g.array.shape for g in given.values()), tuple(sizes.items()))]
-        entry, team, scratch = self._entry, binding.threads, binding.scratch
         table, pack = ctypes.addressof(binding.table), ctypes.addressof(binding.dims)
-
-        def run(held: object = (arrays, results, (given, binding))) -> None:  # the entry has their addresses only
-            entry(table, pack, scratch, team)
-
-        return run
+        held = (arrays, given, binding)
+        return DirectCall(self._entry, (table, pack, binding.scratch, binding.threads), results, held)
 
     def shipped(self) -> tuple[bytes, toolchain.Identity]:
         """The file of the library, and what it was built by. Where it is gone from the cache, it is built again."""

@@ -12,12 +12,16 @@ from tang_egg.run import CompiledProgram
 from tang_egg.run_arrays import check_names, take
 from tang_egg.run_cuda import CudaProgram
 from tang_egg.run_cuda_arrays import place
+from tang_egg.run_grid import GridProgram
 
 
 def held_arrays(
-    graph: Graph, runner: CompiledProgram | CudaProgram, arrays: Mapping[str, Any], before: Mapping[str, Any]
+    graph: Graph,
+    runner: CompiledProgram | CudaProgram | GridProgram,
+    arrays: Mapping[str, Any],
+    before: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The arrays as a call reads them, by input: on the host as they are or converted, on a GPU in device memory.
+    """The arrays as a call reads them, by input: on the host as they are or converted, on a device in its memory.
 
     Raises InputError for an unknown name, one that is bound already, a donated input, and an array that does not fit.
     """
@@ -36,7 +40,7 @@ def held_arrays(
     return {name: _held(inputs[name], array, runner, where) for name, array in arrays.items()}
 
 
-def _held(i: Input, array: Any, runner: CompiledProgram | CudaProgram, where: str) -> Any:
+def _held(i: Input, array: Any, runner: CompiledProgram | CudaProgram | GridProgram, where: str) -> Any:
     if isinstance(runner, CudaProgram):
         with runner.driver.here():
             placed = place(i, array, runner.driver)
@@ -44,6 +48,10 @@ def _held(i: Input, array: Any, runner: CompiledProgram | CudaProgram, where: st
         _check_shape(i, placed.shape, where)
         # of no home: where results live is decided by the arrays of each call
         return replace(placed, home="numpy", copied=False, host=None)
+    if isinstance(runner, GridProgram):
+        held = runner.hold(i, array)
+        _check_shape(i, held.shape, where)
+        return held
     given = take(i, array)
     _check_shape(i, given.array.shape, where)
     return given

@@ -289,7 +289,7 @@ def _run(commands: Sequence[Sequence[str]]) -> list[str]:
         for n, (command, process) in enumerate(zip(commands, running, strict=True)):
             note("compile", n, len(commands))
             _, errors = finish(process)
-            failed = f"{command[0]}: {_first_errors(errors) or f'ended with status {process.returncode}'}"
+            failed = f"{command[0]}: {first_errors(errors) or f'ended with status {process.returncode}'}"
             said.append(failed if process.returncode else "")
         note("compile", len(commands), len(commands))
     finally:
@@ -299,7 +299,7 @@ def _run(commands: Sequence[Sequence[str]]) -> list[str]:
     return said
 
 
-def _first_errors(text: str) -> str:
+def first_errors(text: str) -> str:
     """The first lines that name an error; where none does, the first lines. Not the chain of included files."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     named = [line for line in lines if "error:" in line or "undefined reference" in line]

@@ -13,13 +13,14 @@ from typing import Any
 from egglog import bindings
 
 from tang_egg.affine import Affine, Index, product
-from tang_egg.bounds import prove_inhabited
+from tang_egg.bounds import prove_inhabited, prove_nonnegative
 from tang_egg.bundles import bundles
 from tang_egg.check_scalar import in_bounds
 from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot, analysis, decode, schema
 from tang_egg.errors import SaturationError
 from tang_egg.ir import Const, Position, Read, Reduce, Scalar, Tensor, Test, walk
 from tang_egg.ir import apply as apply_op
+from tang_egg.monoid import SUM
 from tang_egg.rules.table import PHASES, rules_text, stands
 from tang_egg.saturate_gather import gather_facts
 from tang_egg.unify import Named
@@ -127,7 +128,7 @@ def saturate_window(
     encoding = encode_window(named, inside, roots, limits)
     tops = {t: encoding.tensor(t) for t in roots}
     written = "\n".join(encoding.lines)
-    asserted = [seed for seed in encoding.seeds if stands(seed[0])]
+    asserted = [s for s in encoding.seeds if stands(s[0], limits.values)]
     seeds = "\n".join(f"(union {left} {right})" for _, left, right in asserted)
     try:
         with _engine(limits.values) as engine:
@@ -303,6 +304,22 @@ def _facts(encoding: Encoding, bodies: Sequence[Scalar], limits: Limits) -> None
                 if prove_inhabited(j, (s.condition,)):
                     encoding.lines.append(f'(inhabited "{j.name}" {term})')
     gather_facts(encoding, alone)
+    for longer, shorter in _shorter(encoding, bodies):
+        encoding.lines.append(f'(shorter "{longer}" "{shorter}")')
     for i in sorted(encoding.indices.values(), key=lambda i: i.name):
         if i not in encoding.bundled:
             encoding.lines.append(f'(chunked "{i.name}" {limits.chunk})')
+
+
+def _shorter(encoding: Encoding, bodies: Sequence[Scalar]) -> list[tuple[str, str]]:
+    """Pairs of names of indices that sums run over everywhere: the second surely has fewer points than the first."""
+    sums = [s for s in walk(*bodies) if isinstance(s, Reduce)]
+    limited = {i for s in sums if not s.where.everywhere for i in s.indices}
+    whole = {encoding.name(i): i for s in sums if s.monoid is SUM for i in s.indices if i not in limited}
+    names = sorted(n for n, i in whole.items() if encoding.folded(n) == (i,))
+    return [
+        (j, i)
+        for j in names
+        for i in names
+        if i != j and prove_nonnegative(whole[j].size - whole[i].size - 1)
+    ]  # fmt: skip

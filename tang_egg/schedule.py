@@ -5,12 +5,16 @@ shape    ::= point | split | stream | scan | tile | grid | warp | mma
 fields   ::= order=i,j        output indices, outermost loop first
              parallel=i       indices whose loops run on threads (a prefix of order)
              tile=i:4,c:*     block of an output index evaluated at once; * holds the whole axis
-             fold=j:stream:64 how the folds over j run: serial | warp | lanes:n | stream:n | blocks:n
+             fold=j:stream:64 how the folds over j run: serial | warp | warp:n | lanes:n | stream:n | blocks:n
+                              (stream:n:l and blocks:n:l: in l lanes, where the monoid allows it)
+             store=stream     outputs are written past the caches, where they are contiguous
              stage=B,K        inputs copied into local arrays in the order in which folds read them
+             block=i:96,k:256 points of a block whose operands are packed into panels (lower_pack)
              width=8          lanes of a vector
              chunk=64         points of a chunk of a scan
 device   ::= grid=i,j         output indices that threads (or warps, where a fold or an index is theirs) share
              warp=c           output indices that the lanes of a warp stride over
+             team=4           warps of a block that share a row, and what is folded over it
              consumers=2      warp groups that compute, beside one that copies (mma and what follows)
              stages=4         tiles in flight of each ring of streamed operands
              resident=2       tiles in flight of operands that stay for a whole tile of the output; 0: streamed too
@@ -31,7 +35,7 @@ from tang_egg.errors import CodegenError
 
 SHAPES = ("point", "split", "stream", "scan", "tile", "grid", "warp", "mma")
 FOLDS = ("serial", "lanes", "stream", "blocks", "warp")
-WORDS = {"unit": ("", "tf32"), "accumulate": ("", "f32", "f64")}
+WORDS = {"unit": ("", "tf32"), "accumulate": ("", "f32", "f64"), "store": ("", "stream")}
 """What the fields that hold a word may say."""
 WHOLE = 0
 """The tile of an index that is held whole."""
@@ -42,12 +46,21 @@ class FoldPlan:
     """How folds over one index run.
 
     serial: in order. lanes: `size` partial states, combined as a tree at the end (the split shape). stream: the body is
-    evaluated for tiles of `size` points, each folded into the state. blocks: `size` partial states on threads. warp:
-    each lane of a warp folds every 32nd point (elsewhere: in order).
+    evaluated for tiles of `size` points, each folded into the state; with `lanes`, into as many partial states side by
+    side, each of which takes up every lanes-th point of the tile. blocks: `size` partial states on threads, each of
+    them a stream into `lanes` where that is not 0. warp: each lane of a warp folds every 32nd point (elsewhere: in
+    order).
     """
 
     how: str = "serial"
     size: int = 1
+    lanes: int = 0
+
+    def __str__(self) -> str:
+        """How it is written in a schedule: `stream:256:32`."""
+        plain = self.how == "serial" or (self.how == "warp" and self.size == 1)
+        sizes = [] if plain else [self.size, self.lanes] if self.lanes else [self.size]
+        return ":".join([self.how, *map(str, sizes)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +77,7 @@ class Schedule:
     chunk: int = 0
     grid: tuple[str, ...] = ()
     warp: tuple[str, ...] = ()
+    team: int = 0
     consumers: int = 0
     stages: int = 0
     resident: int = 0
@@ -74,6 +88,8 @@ class Schedule:
     reuse: int = 0
     unit: str = ""
     accumulate: str = ""
+    store: str = ""
+    block: tuple[tuple[str, int], ...] = ()
 
     def tile_of(self, index: str) -> int:
         """The tile of an output index: 1 unless named, 0 where the axis is held whole."""
@@ -103,10 +119,10 @@ def print_schedule(schedule: Schedule) -> str:
 
 
 def _field_text(name: str, value: object) -> str:
-    if name == "tile":
+    if name in ("tile", "block"):
         return ",".join(f"{i}:{n or '*'}" for i, n in value)  # type: ignore[attr-defined]
     if name == "fold":
-        return ",".join(f"{i}:{p.how}" + (f":{p.size}" if p.how not in ("serial", "warp") else "") for i, p in value)  # type: ignore[attr-defined]
+        return ",".join(f"{i}:{p}" for i, p in value)  # type: ignore[attr-defined]
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
@@ -129,7 +145,7 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def _parse_field(name: str, value: str, default: object) -> object:
-    if name == "tile":
+    if name in ("tile", "block"):
         pairs = [item.split(":") for item in value.split(",")]
         return tuple((i, WHOLE if n == "*" else int(n)) for i, n in pairs)
     if name == "fold":
@@ -138,7 +154,7 @@ def _parse_field(name: str, value: str, default: object) -> object:
             index, how, *size = item.split(":")
             if how not in FOLDS:
                 raise ValueError(how)
-            plans.append((index, FoldPlan(how, int(size[0]) if size else 1)))
+            plans.append((index, _parse_plan(how, [int(n) for n in size])))
         return tuple(plans)
     if isinstance(default, tuple):
         return tuple(value.split(","))
@@ -149,6 +165,16 @@ def _parse_field(name: str, value: str, default: object) -> object:
     if name in WORDS and value not in WORDS[name]:
         raise ValueError(value)
     return value
+
+
+def _parse_plan(how: str, sizes: list[int]) -> FoldPlan:
+    """The plan of a fold. Raises ValueError for numbers that it has no place for."""
+    if len(sizes) > (2 if how in ("stream", "blocks") else 1) or any(n < 0 for n in sizes):
+        raise ValueError(how)
+    plan = FoldPlan(how, *sizes)
+    if how == "stream" and plan.lanes and plan.size % plan.lanes:
+        raise ValueError(how)
+    return plan
 
 
 def _unreadable(text: str, part: str, mend: str) -> CodegenError:

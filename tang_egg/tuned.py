@@ -22,8 +22,8 @@ from tang_egg import run_toolchain as toolchain
 from tang_egg.errors import TangError
 from tang_egg.extract.certify_ledger import Timed, Trial
 from tang_egg.files import cache_root, replacing
+from tang_egg.measure_build import printed_alone
 from tang_egg.program import single_program
-from tang_egg.run import print_program
 
 WAIT = 10.0
 """Seconds that another process may hold the lock."""
@@ -73,7 +73,7 @@ class Tuned:
         tool: tuple[str, ...] = ()
         if self.target == "c":
             made = toolchain.identity()
-            source = print_program(single_program(trial.kernel.outputs), {"kernel": schedule}).source
+            source = printed_alone(trial.kernel.outputs, schedule).source
             tool = (made.compiler, made.version, made.flags, made.machine)
         else:
             from tang_egg.run_cuda import cuda_kernels, cuda_sources

@@ -26,6 +26,7 @@ from tang_egg.progress import note
 from tang_egg.run import CompiledProgram, compile_program
 from tang_egg.run_arrays import NUMPY
 from tang_egg.run_cuda import CudaProgram, compile_cuda
+from tang_egg.run_grid import GridProgram
 from tang_egg.schedule import Schedule
 from tang_egg.verify_compare import excess, relative_error, told, values_of
 from tang_egg.verify_inputs import dim_choices as dim_choices
@@ -34,7 +35,7 @@ from tang_egg.verify_sample import Samples, holds_fill, pick, unwritten, work
 from tang_egg.windows import replace_sources
 
 Array = npt.NDArray[Any]
-Runner: TypeAlias = "CompiledProgram | CudaProgram"
+Runner: TypeAlias = "CompiledProgram | CudaProgram | GridProgram"
 
 NUDGE, NUDGE_OF_DOUBLE, NUDGES = 2.0**-19, 2.0**-47, 8
 """The relative changes that stand for the rounding of sums, and how often they are tried."""
@@ -115,7 +116,7 @@ class _Run:
 def _run_filled(graph: Graph, runner: Runner, inputs: Mapping[str, Array], dims: Mapping[str, int], byte: int) -> Any:
     """The results of a run whose outputs hold a byte before; donated inputs hold their values instead."""
     copies = {k: v.copy() for k, v in inputs.items()}
-    if isinstance(runner, CudaProgram):
+    if isinstance(runner, (CudaProgram, GridProgram)):
         return runner(copies, dims, fill=byte)
     out: dict[str, Array] = {}
     for t in graph.outputs:
@@ -204,6 +205,8 @@ def _watched(run: _Run) -> _Run:
     program = Program(graph, run.program.kernels)
     if isinstance(run.runner, CudaProgram):
         return _Run(graph, program, compile_cuda(program, run.schedules, on=run.runner.driver), run.schedules, run.dims)
+    if isinstance(run.runner, GridProgram):
+        return _Run(graph, program, run.runner.again(program, run.schedules), run.schedules, run.dims)
     return _Run(graph, program, compile_program(program, run.schedules), run.schedules, run.dims)
 
 

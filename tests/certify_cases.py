@@ -46,7 +46,8 @@ def window(
 class FakeMeasurer:
     """Gives known seconds, with noise from a seed. `wrong`: trials that are refused.
 
-    Every trial takes `each` seconds of the clock; from `stop` trials on an interrupt comes.
+    Every trial takes `each` seconds of the clock, and is given up where that is more than is left; from `stop` trials
+    on an interrupt comes.
     """
 
     times: dict[tuple[str, int], float]
@@ -64,12 +65,16 @@ class FakeMeasurer:
         """The seconds that have passed."""
         return self.now
 
-    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
-        found: list[Timed | Refused] = []
+    def measure(self, trials: list[Trial], seconds: float, within: float = math.inf) -> list[Timed | Refused | None]:
+        found: list[Timed | Refused | None] = []
+        until = self.now + within
         for t in trials:
             at = (t.kernel.key, t.schedule)
             if len(self.seen) >= self.stop:
                 raise KeyboardInterrupt
+            if self.now + self.each > until:
+                self.now, _ = until, found.append(None)
+                continue
             self.seen.append(at)
             self.now += self.each
             if at in self.wrong:

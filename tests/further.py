@@ -1,9 +1,10 @@
 """Thirty naive graphs beside the table of `tests.rows`, with the structure that a careful reader expects of each.
 
 They were written before anything was derived from them, and the expectations are kept as they were stated, but for one
-miscount: the diagonal of `contrastive` is read by folds of its own. `tests.test_further` says which have another
-structure, and why. Here are other masks, scores, moments and axis orders of softmax and its
-relatives; `tests.further_folds` has moments, gates, order, windows and scans.
+miscount (the diagonal of `contrastive` is read by folds of its own) and two graphs that now take one kernel less than
+was stated (`linear_attention`, `shared_expert`). `tests.test_further` says which have another structure, and why. Here
+are other masks, scores, moments and axis orders of softmax and its relatives; `tests.further_folds` has moments, gates,
+order, windows and scans.
 """
 
 from __future__ import annotations
@@ -242,7 +243,7 @@ SCORES: dict[str, Row] = {
     ),
     "linear_attention": Row(
         linear_attention,
-        Form(kernels=3, passes={"V": 1}, stored=None, absent=("m",)),
+        Form(kernels=2, passes={"V": 1}, stored=None, absent=("m",)),
         {"h": 4, "n": 4096, "m": 2048, "d": 64},
         {"h": 2, "n": 13, "m": 11, "d": 3},
     ),

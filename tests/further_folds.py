@@ -176,7 +176,7 @@ FOLDS: dict[str, Row] = {
     "reglu": Row(reglu, _one("X", "A", "B"), {"n": 2048, "k": 512, "m": 2048}, {"n": 5, "k": 7, "m": 3}),
     "shared_expert": Row(
         shared_expert,
-        Form(kernels=4, stored=None, gathered=("w_up", "w_down")),
+        Form(kernels=3, stored=None, gathered=("w_up", "w_down")),
         {"n": 512, "d": 512, "x": 8, "h": 1024},
         {"n": 5, "d": 3, "x": 4, "h": 7},
     ),

@@ -45,7 +45,9 @@ class Fresh:
                 high = self.below[x.name]
                 high = at(self.sizes, small)[list(self.sizes).index(high)] if isinstance(high, str) else high
                 low = -high if x.dtype == "i8" else 0
-                values = rng.integers(low, high, shape).astype({"i8": "int8", "i32": "int32", "i64": "int64"}[x.dtype])
+                values = rng.integers(low, high, shape).astype(
+                    {"i8": "int8", "u8": "uint8", "i32": "int32", "i64": "int64"}[x.dtype]
+                )
                 found[x.name] = np.sort(values) if x.sorted else values
         if self.spoil is not None:
             self.spoil(found)

@@ -32,6 +32,7 @@ from tang_egg.report_model import Report
 from tang_egg.run import CompiledProgram
 from tang_egg.run_cuda import cuda_kernels
 from tang_egg.run_cuda import load as load_cuda
+from tang_egg.run_cuda_driver import driver
 from tang_egg.text import parse_graph, print_graph
 from tests.test_run_cuda import OnDevice, StandIn
 
@@ -396,7 +397,7 @@ def test_a_gpu_program_is_saved_and_can_be_looked_at_without_a_gpu(tmp_path: Pat
 
 def _has_gpu() -> bool:
     try:
-        return pipeline.driver() is not None
+        return driver() is not None
     except TargetError:
         return False
 

@@ -45,6 +45,10 @@ def strict_sum(b, t, s, x, d):  # type: ignore[no-untyped-def]
     return te.sum(s, x[b, s], where=s > t)
 
 
+def before_sum(b, t, s, x, d):  # type: ignore[no-untyped-def]
+    return te.sum(s, x[b, s], where=s < t)
+
+
 def suffix_max(b, t, s, x, d):  # type: ignore[no-untyped-def]
     return te.max(s, x[b, s], where=s >= t)
 
@@ -60,7 +64,7 @@ def quotient(b, t, s, x, d):  # type: ignore[no-untyped-def]
     return above / (below + 1e3) + te.max(s, d[b, s], where=s > t + 1) * x[b, t]
 
 
-FORMS = (returns, suffix_sum, strict_sum, suffix_max, suffix_logsumexp)
+FORMS = (returns, suffix_sum, strict_sum, before_sum, suffix_max, suffix_logsumexp)
 
 
 def scans(g: Graph) -> int:
@@ -89,6 +93,8 @@ def oracle(body: object, x: np.ndarray, d: np.ndarray) -> np.ndarray:
         return out
     if body is strict_sum:
         return np.concatenate([backwards(x, np.add)[:, 1:], np.zeros((len(x), min(1, x.shape[1])))], 1)
+    if body is before_sum:
+        return np.concatenate([np.zeros((len(x), min(1, x.shape[1]))), x.cumsum(1)[:, :-1]], 1)
     return backwards(x, {suffix_sum: np.add, suffix_max: np.maximum, suffix_logsumexp: np.logaddexp}[body])
 
 
@@ -191,7 +197,7 @@ def attention(b, t, s, x, d):  # type: ignore[no-untyped-def]
 
 
 def forwards(b, t, s, x, d):  # type: ignore[no-untyped-def]
-    return te.sum(s, x[b, s], where=s < t)
+    return te.sum(s, x[b, s], where=s <= t)
 
 
 def composed_suffix(b, t, s, x, d):  # type: ignore[no-untyped-def]

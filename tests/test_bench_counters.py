@@ -236,7 +236,7 @@ def test_the_clock_under_load_follows_from_the_log() -> None:
     assert clock(System(CELL, peer=CUDNN)) == pytest.approx(5.8e6 / 2e-3 / 1e9)
     assert clock(System(CELL, schedule="point")) is None
     assert clock(System(CELL), found + found) is None
-    assert clock(System(cuda_cells.gemm(64, False, "bf16"))) is None
+    assert clock(System(cuda_cells.gemm(64, 64, 64, False, "bf16"))) is None
 
 
 def test_commands_are_shown_without_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:

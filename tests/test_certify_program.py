@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import tang_egg as te
-from tang_egg import measure_single
+from tang_egg import measure_build
 from tang_egg.affine import affine
 from tang_egg.cli_certify import main
 from tang_egg.errors import BindError, InputError
@@ -44,8 +45,8 @@ class Even:
     cache = "warm"
     batch = 8
 
-    def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
-        found: list[Timed | Refused] = []
+    def measure(self, trials: list[Trial], seconds: float, within: float = math.inf) -> list[Timed | Refused | None]:
+        found: list[Timed | Refused | None] = []
         for t in trials:
             slower = 1 + 0.1 * ((7 * t.schedule) % 5)
             found.append(Timed(100 * t.kernel.floors[t.schedule].seconds * slower, 1e-9, 9))
@@ -208,7 +209,7 @@ def test_a_search_that_measured_nothing_keeps_the_kernels_of_the_model() -> None
 
 def test_measured_times_below_their_floors_are_told_and_nothing_is_claimed() -> None:
     class Impossible(Even):
-        def measure(self, trials: list[Trial], seconds: float) -> list[Timed | Refused]:
+        def measure(self, trials: list[Trial], seconds: float, within: float = 0) -> list[Timed | Refused | None]:
             return [Timed(t.kernel.floor / 10, 0.0, 9) for t in trials]
 
     c = certify(rows(), measurer=Impossible()).certificate
@@ -264,7 +265,7 @@ def test_a_kernel_that_computes_something_else_is_refused_before_it_is_timed(mon
     extraction = extract(rows())
     problem = problem_of(extraction, target_of("c", {}))
     k = problem.kernels[0]
-    real = measure_single.print_program
+    real = measure_build.print_program
 
     def other(program: Any, schedules: Any) -> Any:
         t = program.graph.outputs[0]
@@ -274,8 +275,10 @@ def test_a_kernel_that_computes_something_else_is_refused_before_it_is_timed(mon
         return real(dataclasses.replace(program, graph=graph, kernels=(plan,)), schedules)
 
     assert isinstance(CpuKernels().measure([Trial(k, 0)], 0.1)[0], Timed)
-    monkeypatch.setattr(measure_single, "print_program", other)
+    monkeypatch.setattr(measure_build, "print_program", other)
+    measure_build.printed_alone.cache_clear()
     found = CpuKernels().measure([Trial(k, 0)], 0.1)[0]
+    measure_build.printed_alone.cache_clear()
     assert isinstance(found, Refused) and found.kind == "wrong" and "it is wrong by" in found.why
 
 
@@ -295,10 +298,10 @@ def test_a_kernel_without_a_lowering_and_one_that_does_not_compile_are_refused(
     found = CpuKernels().measure([Trial(symbolic, 0)], 0.1)[0]
     assert found == Refused("lowering", "axis 'c' of a state has the symbolic size d")
 
-    def broken(*sources: str) -> Any:
+    def broken(*_: object) -> Any:
         raise te.errors.TargetError("the C compiler failed", where="cc", mend="")
 
-    monkeypatch.setattr(measure_single.toolchain, "build", broken)
+    monkeypatch.setattr(measure_build.Builder, "_compiled", broken)
     refused = CpuKernels().measure([Trial(k, 0)], 0.1)[0]
     assert refused == Refused("compiler", "the C compiler failed: cc")
 

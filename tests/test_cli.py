@@ -307,7 +307,6 @@ CASES: dict[str, tuple[int, tuple[str, ...]]] = {
     "limit_unreadable": (2, ("softmax", "--limit-seconds", "soon")),
     "limit_zero": (2, ("softmax", "--limit-seconds", "0")),
     "target_unknown": (2, ("softmax", "--target", "cud")),
-    "target_planned": (3, ("softmax", "--target", "metal")),
     "html_takes_the_graph": (2, ("--html", "softmax")),
     "html_and_output": (2, ("softmax", "--html", "a.html", "--output", "b.html")),
     "html_unwritable": (2, ("small.tang", "--no-run", "--html", "no-such-folder/page.html")),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tang_egg import doctor, doctor_doors, doctor_finding, doctor_parts, run_cac
 from tang_egg.doctor_finding import Finding
 from tang_egg.errors import TangError, TargetError
 from tang_egg.interpret import interpret
+from tang_egg.targets import TARGETS
 
 
 def test_the_small_sum_is_what_it_says() -> None:
@@ -66,15 +69,30 @@ def test_what_fails_is_reported_and_not_raised(compile: Any, said: str) -> None:
     assert "  mend:  " in str(found)
 
 
-def test_planned_targets_are_listed_as_not_built(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(doctor, "examine", lambda *_, **__: Finding("c", True, "cc 1"))
+def test_every_target_is_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda target, *_, **__: Finding(target, True, "1"))
     monkeypatch.setattr(doctor, "doors", list)
     assert doctor.main([]) == 0
     text = capsys.readouterr().out
     assert "tang_egg" in text.splitlines()[0]
-    assert all(f"----  {name:12}not built yet" in text for name in doctor.PLANNED)
+    assert all(re.search(rf"^(PASS|----)  {name} ", text, re.MULTILINE) for name in TARGETS)
+
+
+def test_a_target_of_plain_threads_that_is_not_here_fails_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TANG_METAL", "abacus")
+    found = doctor.grid("metal")
+    assert found.passed is None
+    assert found.text == "not here: TANG_METAL is 'abacus'\n  where: the environment"
+    assert found.mend == "set it to 'shim' or 'gpu', or unset it"
+
+
+def test_a_driver_that_breaks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise RuntimeError("no such symbol")
+
+    monkeypatch.setitem(TARGETS, "metal", dataclasses.replace(TARGETS["metal"], open=broken))
+    found = doctor.grid("metal")
+    assert found.passed is False and found.text == "RuntimeError: no such symbol" and found.mend
 
 
 def test_parts_are_tried_and_described() -> None:

@@ -42,9 +42,12 @@ def block() -> Asked:
 
 
 def least(candidates: Sequence[Candidate], outputs: Sequence[ClassId], wanted: Candidate | None = None) -> float | None:
-    """The least seconds over all subsets of candidates, by trying every one: what the integer program must find."""
+    """The least seconds over all subsets of candidates, by trying every one: what the integer program must find.
+
+    A set of more kernels than there are classes to write has one too many.
+    """
     best: float | None = None
-    for size in range(1, len(candidates) + 1):
+    for size in range(1, len({c for k in candidates for c in k.writes}) + 1):
         for some in itertools.combinations(candidates, size):
             seconds = sum(k.estimate.seconds for k in some)
             if (best is None or seconds < best) and _runs(some, outputs) and _used(wanted, some, outputs):
@@ -78,7 +81,7 @@ def test_the_price_of_a_candidate_is_the_least_over_all_sets_of_kernels_with_it(
     asked = Asked(extract(EXAMPLES[name]()))
     about = asked.about(0)
     candidates, base = about.selection.candidates, about.selection.seconds
-    assert len(candidates) <= 12
+    assert len(candidates) <= 20
     assert least(candidates, about.outputs) == pytest.approx(base)
     found = prices(asked)
     for number, (k, chosen) in enumerate(numbered(about.selection), 1):

@@ -70,8 +70,8 @@ def speech(seconds: float, rate: int) -> np.ndarray[Any, Any]:
     ("name", "rate"),
     [
         ("silero_vad.onnx", 16000),
-        ("silero_vad.onnx", 8000),
-        ("silero_vad_16k_op15.onnx", 16000),
+        pytest.param("silero_vad.onnx", 8000, marks=pytest.mark.nightly),
+        pytest.param("silero_vad_16k_op15.onnx", 16000, marks=pytest.mark.nightly),
         ("silero_vad_half.onnx", 16000),
         ("silero_vad_op18_ifless.onnx", 16000),
     ],
@@ -115,7 +115,7 @@ def text_image(height: int, width: int, seed: int = 1) -> np.ndarray[Any, Any]:
     ("name", "shape"),
     [
         ("ch_ppocr_mobile_v2.0_cls_infer.onnx", (48, 192)),
-        ("ch_PP-OCRv4_rec_infer.onnx", (48, 320)),
+        pytest.param("ch_PP-OCRv4_rec_infer.onnx", (48, 320), marks=pytest.mark.nightly),
         ("ch_PP-OCRv4_rec_infer.onnx", (48, 96)),
         ("ch_PP-OCRv4_det_infer.onnx", (64, 96)),
     ],

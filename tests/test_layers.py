@@ -38,14 +38,14 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("schedule", ("schedule",)),
-    ("egraph", ("bundles", "egraph")),
+    ("egraph", ("bundles", "prefix", "egraph")),
     ("rules", ("rules",)),
     ("saturate", ("backward", "normal", "windows", "saturate")),
     ("cost", ("cost",)),
     ("extract", ("extract",)),
     ("codegen", ("codegen",)),
     ("run", ("run", "content", "measure", "verify", "budget", "probe_store", "tuned")),
-    ("pipeline", ("pipeline", "torch", "report", "trace", "artefact", "export")),
+    ("pipeline", ("targets", "pipeline", "torch", "report", "trace", "artefact", "export")),
     ("cli", ("cli", "discover", "doctor", "gallery", "probe", "__init__", "__main__")),
 )
 """A module imports from its own layer and those above it in this table only.

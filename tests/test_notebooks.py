@@ -49,7 +49,7 @@ def test_a_notebook_has_outputs_and_nothing_of_its_run(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly) if n == "attention" else n for n in NAMES])
 def test_a_notebook_runs(name: str) -> None:
     for package in ("nbclient", "nbformat", "ipykernel", "matplotlib"):
         pytest.importorskip(package)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tang_egg.errors import LawError
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph
 from tang_egg.pipeline import choose_schedules
+from tang_egg.pipeline_compiled import Extraction
 from tang_egg.pipeline_shard import compile_sharded
 from tang_egg.rules.table import FAMILIES, equalities
 from tang_egg.run import compile_program
@@ -53,6 +55,12 @@ FALLS: dict[str, str] = {
 """For each family a row that does not have its form without it."""
 
 
+@cache
+def twin(name: str, dtype: str = "f32") -> Extraction:
+    """The small twin of a row, extracted once for the tests that share it."""
+    return ROWS[name].twin(dtype)
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_a_row_has_its_form(name: str) -> None:
     x = ROWS[name].large()
@@ -65,7 +73,7 @@ def test_a_row_has_its_form(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_a_small_twin_has_its_form_and_means_what_is_written(name: str) -> None:
     row = ROWS[name]
-    x = row.twin()
+    x = twin(name)
     assert row.wrong(x, small=True) == []
     for inputs in _inputs(row, x.graph):
         expected, got = interpret(x.graph, inputs), interpret(x.program.graph, inputs)
@@ -87,7 +95,7 @@ def test_a_small_twin_in_c(name: str, dtype: str) -> None:
     """The form itself, not what selection would take at this size: both runs of verification hold its outputs to the
     naive graph, within what the type of storage allows."""
     row = ROWS[name]
-    x = row.twin(dtype)
+    x = twin(name, dtype)
     assert row.wrong(x, small=True) == []
     schedules = choose_schedules(x.program, "c")
     runner = compile_program(x.program, schedules)

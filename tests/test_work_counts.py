@@ -34,6 +34,4 @@ def test_products_of_a_pass_may_run_in_matrix_units() -> None:
     products = 2 * 2 * 2 * 64 * 64 * 16  # two contractions of two heads, a multiplication and an addition each
     done = {w.product: w.operations for w in operations(kernel)}
     assert done[True] == pytest.approx(products, rel=0.05)
-    assert (
-        done[False] < 0.1 * products
-    )  # a factor is needed once for a tile, not for a point
+    assert done[False] < 0.1 * products  # a factor is needed once for a tile, not for a point

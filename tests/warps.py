@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from tang_egg.affine import affine
 from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.kernel import (
     Assign,
+    Barrier,
     Call,
+    Declare,
     Expr,
+    Form,
     If,
     Kernel,
     Let,
@@ -29,22 +33,30 @@ from tang_egg.codegen.kernel import (
     with_operands,
 )
 from tang_egg.codegen.kernel_run import _Machine
+from tang_egg.codegen.legalize_runs import ReadRun, WriteRun
 
-WARP = 32
+WARP, BARRIER = 32, -1
 Exchange = Generator[tuple[int, Any], Any, None]
 
 
 def run_warps(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]], dims: Mapping[str, int]) -> None:
-    """Runs a kernel whose warps are independent of each other; outputs are written in place."""
+    """Runs a kernel whose warps meet at barriers only; outputs are written in place."""
     assert kernel.launch is not None
     blocks = int(_Machine({}, dict(dims)).expr(kernel.launch.tiles))
     for block in range(blocks):
+        shared: dict[str, np.ndarray[Any, Any]] = {}
+        warps = []
         for first in range(0, kernel.launch.threads, WARP):
             values = {**dims, "block": block, "blocks": blocks, "group": first // GROUP}
-            _run_warp(kernel, [_Lane(dict(arrays), {**values, "thread": first % GROUP + n}) for n in range(WARP)])
+            lanes = [_Lane(dict(arrays), {**values, "thread": first % GROUP + n}, shared) for n in range(WARP)]
+            warps.append(_run_warp(kernel, lanes))
+        while len({next(w, True) for w in warps}) == 1 and any(w.gi_frame is not None for w in warps):
+            pass
+        assert all(w.gi_frame is None for w in warps), "warps of a block went apart at a barrier"
 
 
-def _run_warp(kernel: Kernel, lanes: list[_Lane]) -> None:
+def _run_warp(kernel: Kernel, lanes: list[_Lane]) -> Generator[bool, None, None]:
+    """Stops with False at each barrier."""
     runs = [lane.steps(kernel.body) for lane in lanes]
     got: list[Any] = [None] * WARP
     while True:
@@ -53,6 +65,9 @@ def _run_warp(kernel: Kernel, lanes: list[_Lane]) -> None:
             return
         given = [a for a in asked if a is not None]
         assert len(given) == WARP and len({mask for mask, _ in given}) == 1, "lanes of a warp went apart"
+        if given[0][0] == BARRIER:
+            yield False
+            continue
         got = [given[n ^ given[0][0]][1] for n in range(WARP)]
 
 
@@ -64,7 +79,11 @@ def _next(run: Exchange, value: Any) -> tuple[int, Any] | None:
 
 
 class _Lane(_Machine):
-    """One lane: a generator that stops wherever values are exchanged."""
+    """One lane: a generator that stops wherever values are exchanged, and at barriers."""
+
+    def __init__(self, arrays: dict[str, Any], values: dict[str, Any], shared: dict[str, Any]) -> None:
+        super().__init__(arrays, values)
+        self.shared = shared
 
     def steps(self, body: tuple[Stmt, ...]) -> Exchange:
         for s in body:
@@ -75,6 +94,21 @@ class _Lane(_Machine):
                 assert isinstance(mask, Literal) and isinstance(s, (Let, Assign))
                 self.values["%got"] = yield int(mask.value), self.expr(call.args[0])
                 self.statement(replace(s, value=_put(s.value, call)))
+            elif isinstance(s, Barrier):
+                yield BARRIER, None
+            elif isinstance(s, Declare) and s.buffer.space == "shared":
+                if s.buffer.name not in self.shared:
+                    self.statement(s)
+                    self.shared[s.buffer.name] = self.arrays[s.buffer.name]
+                self.arrays[s.buffer.name] = self.shared[s.buffer.name]
+            elif isinstance(s, ReadRun):
+                first = self.address(s.source, s.index)
+                self.address(s.source, Form(affine(first + s.count - 1)))
+                self.arrays[s.into.name][: s.count] = self.arrays[s.source.name][first : first + s.count]
+            elif isinstance(s, WriteRun):
+                first = self.address(s.target, s.index)
+                self.address(s.target, Form(affine(first + s.count - 1)))
+                self.arrays[s.target.name][first : first + s.count] = self.arrays[s.source.name][: s.count]
             elif isinstance(s, If):
                 yield from self.steps(s.then if self.expr(s.condition) else s.otherwise)
             elif isinstance(s, Loop):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
-from tang_egg.codegen.kernel import Buffer, Kernel, element, lanes
+from tang_egg.codegen.kernel import Barrier, Buffer, Kernel, element, lanes
 from tang_egg.codegen.legalize import legal_names
 from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
-from tang_egg.codegen.printer import Dialect, form_text
+from tang_egg.codegen.printer import Dialect, form_text, strip
 
 _TYPES = {
     "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "bool": "uint8_t",
     "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
 }  # fmt: skip
+
+_STREAMED = ("f32x4", "f32x8", "f64x4", "i32x4", "i32x8", "i64x4")
+"""Vectors that can be stored past the caches."""
 
 _MATHS = ("exp", "log", "tanh", "erf", "sin", "sqrt", "floor")
 
@@ -50,18 +54,20 @@ def _literal(value: float | int | bool, type: str) -> str:
 
 def _load(buffer: Buffer, index: str, type: str) -> str:
     if lanes(type) == 1:
-        return f"{buffer.name}[{_strip(index)}]"
+        return f"{buffer.name}[{strip(index)}]"
     return f"te_load_{type}({buffer.name} + {index})"
 
 
 def _store(buffer: Buffer, index: str, value: str, type: str) -> str:
     if lanes(type) == 1:
-        return f"{buffer.name}[{_strip(index)}] = {value};"
-    return f"te_store_{type}({buffer.name} + {index}, {value});"
+        return f"{buffer.name}[{strip(index)}] = {value};"
+    way = "stream" if buffer.stream and type in _STREAMED else "store"
+    return f"te_{way}_{type}({buffer.name} + {index}, {value});"
 
 
-def _strip(index: str) -> str:
-    return index[1:-1] if index.startswith("(") and index.endswith(")") and "(" not in index[1:-1] else index
+def _fenced(kernel: Kernel) -> Kernel:
+    """The kernel with a barrier at its end, if it stores past the caches: such stores are in no order."""
+    return replace(kernel, body=(*kernel.body, Barrier())) if any(b.stream for b in kernel.buffers) else kernel
 
 
 def _declare(buffer: Buffer, size: str) -> str:
@@ -157,9 +163,9 @@ C = Dialect(
         "vector": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
         "unrolled": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
     },
-    barrier="",
+    barrier="te_fence();",
     signature=_signature,
-    passes=(legal_names, to_vectors, to_registers),
+    passes=(legal_names, to_vectors, to_registers, _fenced),
 )
 
 

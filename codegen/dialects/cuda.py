@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tang_egg import ops
 from tang_egg.codegen.device import BYTES, GROUP, Launch, Mma, Roles
-from tang_egg.codegen.dialects.cuda_device import DEVICE, product, strip, sum_of
+from tang_egg.codegen.dialects.cuda_device import DEVICE, product, sum_of
 from tang_egg.codegen.kernel import Buffer, Form, Kernel, Loop, element, statements
 from tang_egg.codegen.legalize import legal_names, narrow_indices, rebuilt
-from tang_egg.codegen.printer import Dialect, form_text, print_kernel
+from tang_egg.codegen.legalize_runs import runs
+from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip
 from tang_egg.errors import CodegenError
 
 BLOCK = 256
@@ -261,7 +263,7 @@ CUDA = Dialect(
     },
     barrier="__syncthreads();",
     signature=_signature,
-    passes=(legal_names, narrow_indices, plain_loops),
+    passes=(legal_names, narrow_indices, runs(ops.BYTES), plain_loops),
     device=DEVICE,
 )
 

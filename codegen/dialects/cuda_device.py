@@ -40,16 +40,12 @@ from tang_egg.codegen.device import (
     WarpSync,
 )
 from tang_egg.codegen.kernel import Expr, Form, element
-from tang_egg.codegen.printer import Printer
+from tang_egg.codegen.legalize_runs import ReadRun, WriteRun
+from tang_egg.codegen.printer import Printer, strip
 from tang_egg.errors import CodegenError
 
 MOST_REGISTERS = 255
 """Registers that one thread can have."""
-
-
-def strip(index: str) -> str:
-    """An expression without the parentheses around it, where it has no others: for places that need none."""
-    return index[1:-1] if index.startswith("(") and index.endswith(")") and "(" not in index[1:-1] else index
 
 
 # ---- addresses ----
@@ -278,5 +274,7 @@ DEVICE: dict[type, Callable[[Any, Printer], None]] = {
     ProxyFence: _line(lambda s, p: "te_proxy_fence();"),
     Ticket: _line(lambda s, p: f"const int {s.name} = te_blocks + atomicAdd(te_counters + {s.counter}, 1);"),
     Retire: _retire,
+    ReadRun: _line(lambda s, p: f"te_read_run<{s.count}>({s.into.name}, {s.source.name} + {p.expr(s.index)});"),
+    WriteRun: _line(lambda s, p: f"te_write_run<{s.count}>({s.target.name} + {p.expr(s.index)}, {s.source.name});"),
 }
 """How each statement of device.py is printed."""

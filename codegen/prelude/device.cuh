@@ -58,6 +58,43 @@ TE_DEVICE te_u32 te_pack_f16(te_f16 low, te_f16 high) { return low.bits | (te_u3
 TE_DEVICE te_bf16 te_lane_bf16(te_u32 x, int n) { return te_bf16{(unsigned short)(x >> 16 * n)}; }
 TE_DEVICE te_f16 te_lane_f16(te_u32 x, int n) { return te_f16{(unsigned short)(x >> 16 * n)}; }
 
+// N elements side by side in memory, by accesses of 16, 8 or 4 bytes where the address allows it.
+template <int BYTES> struct te_piece { typedef unsigned char type; };
+template <> struct te_piece<4> { typedef te_u32 type; };
+template <> struct te_piece<8> { typedef uint2 type; };
+template <> struct te_piece<16> { typedef uint4 type; };
+template <int N, class T> TE_DEVICE void te_read_run(T *to, const T *from)
+{
+    constexpr int bytes = N * sizeof(T), piece = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
+    typedef typename te_piece<piece>::type P;
+    if ((unsigned long long)from % piece == 0) {
+#pragma unroll
+        for (int n = 0; n < bytes / piece; n++) {
+            const P x = ((const P *)from)[n];
+            memcpy((char *)to + n * piece, &x, piece);
+        }
+    } else {
+#pragma unroll
+        for (int n = 0; n < N; n++) to[n] = from[n];
+    }
+}
+template <int N, class T> TE_DEVICE void te_write_run(T *to, const T *from)
+{
+    constexpr int bytes = N * sizeof(T), piece = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
+    typedef typename te_piece<piece>::type P;
+    if ((unsigned long long)to % piece == 0) {
+#pragma unroll
+        for (int n = 0; n < bytes / piece; n++) {
+            P x;
+            memcpy(&x, (const char *)from + n * piece, piece);
+            ((P *)to)[n] = x;
+        }
+    } else {
+#pragma unroll
+        for (int n = 0; n < N; n++) to[n] = from[n];
+    }
+}
+
 // Maximum and minimum of floats keep NaN.
 TE_DEVICE float te_max_f32(float a, float b)
 {

@@ -5,8 +5,20 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-#if defined(__AVX2__) || defined(__F16C__)
+#if (defined(__AVX2__) || defined(__F16C__)) && defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER)
+// Of immintrin.h only what is used here: gcc reads the whole of it for longer than it compiles most kernels.
+#ifndef _IMMINTRIN_H_INCLUDED
+#define _IMMINTRIN_H_INCLUDED
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <f16cintrin.h>
+#undef _IMMINTRIN_H_INCLUDED
+#endif
+#elif defined(__AVX2__) || defined(__F16C__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 #ifndef TE_WORK
@@ -19,6 +31,17 @@ static inline int64_t te_thread(void)
     return omp_get_thread_num();
 #else
     return 0;
+#endif
+}
+
+// Makes stores past the caches of all threads visible, once the loops that made them are over.
+static inline void te_fence(void)
+{
+#ifdef __SSE2__
+#ifdef _OPENMP
+#pragma omp parallel
+#endif
+    _mm_sfence();
 #endif
 }
 

@@ -24,6 +24,39 @@ TE_BOTH(int16_t, m16)
 TE_BOTH(int32_t, m32)
 TE_BOTH(int64_t, m64)
 
+// Stores past the caches, for what is written once and not read soon. Instructions of 16 bytes want addresses of such
+// multiples; elsewhere 4 bytes at a time fill the same line of the write buffer.
+#ifdef __SSE2__
+#define TE_STREAM(T, V)                                                                                   \
+    static inline void te_stream_##V(T *p, V x)                                                           \
+    {                                                                                                     \
+        char *to = (char *)p;                                                                             \
+        if (((uintptr_t)to & 15) == 0) {                                                                  \
+            for (unsigned n = 0; n < sizeof x; n += 16) {                                                 \
+                __m128i part;                                                                             \
+                memcpy(&part, (const char *)&x + n, 16);                                                  \
+                _mm_stream_si128((__m128i *)(to + n), part);                                              \
+            }                                                                                             \
+        } else if (((uintptr_t)to & 3) == 0) {                                                            \
+            for (unsigned n = 0; n < sizeof x; n += 4) {                                                  \
+                int part;                                                                                 \
+                memcpy(&part, (const char *)&x + n, 4);                                                   \
+                _mm_stream_si32((int *)(to + n), part);                                                   \
+            }                                                                                             \
+        } else {                                                                                          \
+            te_store_##V(p, x);                                                                           \
+        }                                                                                                 \
+    }
+#else
+#define TE_STREAM(T, V) static inline void te_stream_##V(T *p, V x) { te_store_##V(p, x); }
+#endif
+TE_STREAM(float, f32x4)
+TE_STREAM(float, f32x8)
+TE_STREAM(double, f64x4)
+TE_STREAM(int32_t, i32x4)
+TE_STREAM(int32_t, i32x8)
+TE_STREAM(int64_t, i64x4)
+
 // Choice by mask, and maximum and minimum (of floats: they keep NaN).
 #define TE_SELECT(V, M)                                                                                   \
     static inline V te_select_##V(M m, V a, V b) { return (V)((m & (M)a) | (~m & (M)b)); }
@@ -112,24 +145,69 @@ TE_LANES(floor, floorf, f32x4, 4)
 
 // exp, log, tanh, erf and sin of float vectors, without branches: polynomials of the Cephes library (Moshier 1992).
 // Within 2 ulp (sin: up to 8192, beyond that lane by lane); right at infinities and NaN.
-#define TE_MATHS(V, I, U, W)                                                                              \
+//
+// exp: x, held within the range of floats (te_clip), is 2 h ln 2 + r with h whole (te_half): two equal factors 2^h.
+#define TE_EXP(V, I)                                                                                      \
     static inline V te_exp_##V(V x)                                                                       \
     {                                                                                                     \
-        V big = te_splat_##V(12582912.0f);                                                                \
-        V c = te_min_##V(te_max_##V(x, te_splat_##V(-105.0f)), te_splat_##V(90.0f));                      \
-        V k = (c * 1.44269504088896341f + big) - big;                                                     \
-        V r = (c - k * 0.693359375f) + k * 2.12194440e-4f;                                                \
-        V p = te_splat_##V(1.9875691500e-4f);                                                             \
-        p = p * r + 1.3981999507e-3f;                                                                     \
-        p = p * r + 8.3334519073e-3f;                                                                     \
-        p = p * r + 4.1665795894e-2f;                                                                     \
-        p = p * r + 1.6666665459e-1f;                                                                     \
-        p = p * r + 5.0000001201e-1f;                                                                     \
-        p = p * (r * r) + r + 1.0f;                                                                       \
-        I n = __builtin_convertvector(te_select_##V((I)(k == k), k, te_splat_##V(0.0f)), I);              \
-        I h = n >> 1;                                                                                     \
-        return p * (V)((h + 127) << 23) * (V)((n - h + 127) << 23);                                       \
+        V c = te_clip_##V(x), k;                                                                          \
+        I h = te_half_##V(c * 0.72134752044448170f, &k);                                                  \
+        V r = (c - k * 1.38671875f) + k * 4.24388880e-4f;                                                 \
+        V p = te_splat_##V(1.96116e-4f);                                                                  \
+        p = p * r + 1.4104471e-3f;                                                                        \
+        p = p * r + 8.3361035e-3f;                                                                        \
+        p = p * r + 4.166127e-2f;                                                                         \
+        p = p * r + 1.6666614e-1f;                                                                        \
+        p = p * r + 5.0000036e-1f;                                                                        \
+        p = p * r + 1.0f;                                                                                 \
+        p = p * r + 1.0f;                                                                                 \
+        V s = (V)((h + 127) << 23);                                                                       \
+        return p * s * s;                                                                                 \
+    }
+#define TE_EXP_PLAIN(V, I)                                                                                \
+    static inline V te_clip_##V(V x)                                                                      \
+    {                                                                                                     \
+        return te_min_##V(te_max_##V(x, te_splat_##V(-105.0f)), te_splat_##V(90.0f));                     \
     }                                                                                                     \
+    static inline I te_half_##V(V x, V *k)                                                                \
+    {                                                                                                     \
+        V big = te_splat_##V(12582912.0f);                                                                \
+        *k = (x + big) - big;                                                                             \
+        return __builtin_convertvector(te_select_##V((I)(*k == *k), *k, te_splat_##V(0.0f)), I);          \
+    }
+#ifdef __SSE2__
+// The instructions give their second operand where one is NaN, and an integer that matters to nobody for a NaN.
+static inline f32x4 te_clip_f32x4(f32x4 x)
+{
+    return (f32x4)_mm_min_ps(_mm_set1_ps(90.0f), _mm_max_ps(_mm_set1_ps(-105.0f), (__m128)x));
+}
+static inline m32x4 te_half_f32x4(f32x4 x, f32x4 *k)
+{
+    __m128i h = _mm_cvtps_epi32((__m128)x);
+    *k = (f32x4)_mm_cvtepi32_ps(h);
+    return (m32x4)h;
+}
+#else
+TE_EXP_PLAIN(f32x4, m32x4)
+#endif
+#ifdef __AVX2__
+static inline f32x8 te_clip_f32x8(f32x8 x)
+{
+    return (f32x8)_mm256_min_ps(_mm256_set1_ps(90.0f), _mm256_max_ps(_mm256_set1_ps(-105.0f), (__m256)x));
+}
+static inline m32x8 te_half_f32x8(f32x8 x, f32x8 *k)
+{
+    __m256i h = _mm256_cvtps_epi32((__m256)x);
+    *k = (f32x8)_mm256_cvtepi32_ps(h);
+    return (m32x8)h;
+}
+#else
+TE_EXP_PLAIN(f32x8, m32x8)
+#endif
+TE_EXP(f32x4, m32x4)
+TE_EXP(f32x8, m32x8)
+
+#define TE_MATHS(V, I, U, W)                                                                              \
     static inline V te_log_##V(V x)                                                                       \
     {                                                                                                     \
         V one = te_splat_##V(1.0f);                                                                       \

@@ -282,7 +282,9 @@ def varies(v: Value, i: Index) -> bool:
 
 
 DEMANDS = (
-    frozenset("plain spreading sums want seek moving keeps indexed chunked replaces doubtful clean finished".split())
+    frozenset(
+        "plain spreading sums want seek moving keeps indexed chunked replaces doubtful clean finished shorter".split()
+    )
     | consistency_gather.DEMANDS
 )
 """Relations that claim nothing about values: demands and bookkeeping."""

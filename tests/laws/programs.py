@@ -330,6 +330,25 @@ def chains() -> Graph:
     return graph("chains", left, te.tensor("right", (t,), te.sum(s, y[s] * inner[t, s], where=s <= 2)))
 
 
+def long_chains() -> Graph:
+    """Products of three matrices, the inner sum shorter than the outer one, on either side and alone."""
+    t, s, k, c = te.index("t", 5), te.index("s", 4), te.index("k", 3), te.index("c", 2)
+    a, b, x, y = te.input("A", (5, 3)), te.input("B", (4, 3)), te.input("X", (4, 2)), te.input("Y", (4,))
+    inner = te.tensor("inner", (t, s), te.sum(k, a[t, k] * b[s, k]))
+    left = te.tensor("left", (t, c), te.sum(s, inner[t, s] * x[s, c]))
+    right = te.tensor("right", t, te.sum(s, y[s] * inner[t, s]))
+    return graph("long_chains", left, right, te.tensor("alone", t, te.sum(s, inner[t, s])))
+
+
+def moved_prefixes() -> Graph:
+    """Folds over what has passed that mention the point itself, in a factor and in a summand."""
+    t, s = te.index("t", 7), te.index("s", 7)
+    x, y = te.input("X", (7,)), te.input("Y", (7,))
+    scaled = te.tensor("scaled", t, te.sum(s, x[t] * (y[s] * x[s]), where=s <= t))
+    low = te.tensor("low", t, te.min(s, y[s] - (x[s] - x[t]), where=s <= t))
+    return graph("moved_prefixes", scaled, low, te.tensor("high", t, te.max(s, x[t] + y[s], where=s <= t)))
+
+
 def all_programs() -> dict[str, Callable[[], Graph]]:
     """By name."""
     made = (
@@ -337,7 +356,7 @@ def all_programs() -> dict[str, Callable[[], Graph]]:
         attention_window, attention_soft_cap, attention_alibi, attention_grouped, attention_additive_mask, logsumexp,
         variance, layernorm_matmul, rmsnorm_matmul, swiglu, square, gram, gated_recurrence, embedding_sum, argmax,
         cross_entropy, transformer_block, shifted, simple, empty, positive, moments, entropies,
-        chains, norm_with_bias, divergences,
+        chains, norm_with_bias, divergences, long_chains, moved_prefixes,
     )  # fmt: skip
     made += (programs_gather.one_hot, programs_gather.experts, programs_gather.segments, programs_gather.ragged)
     return {f.__name__: f for f in made}

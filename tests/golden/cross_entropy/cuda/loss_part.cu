@@ -1,7 +1,7 @@
 // blocks: one per tile, tiles: 512
 // threads: 256, bytes of shared memory: 0, counters: 0
 // loss_part[i0] = sum[i2](H[i0, i2] * W[cast(label[i0], i64), i2])
-// schedule: split fold=i2:warp grid=i0
+// schedule: split fold=i2:warp:8 grid=i0
 extern "C" __global__ void __launch_bounds__(256, 1) k0_loss_part(
     const te_bf16 *__restrict__ H,
     const int *__restrict__ label,
@@ -18,8 +18,20 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_loss_part(
         float acc[1];
         acc[0] = 0.0f;
         const long long t = ((long long)label[i0]);
-        for (int i2 = lane; i2 < 1024; i2 += 32) {
-            acc[0] = (acc[0] + (te_of_bf16(H[1024*i0 + i2]) * te_of_bf16(W[(i2 + te_mul_i64(te_max_i64(te_min_i64(t, 31999LL), 0LL), 1024LL))])));
+#pragma unroll 1
+        for (int i2 = 8*lane; i2 < 1024; i2 += 256) {
+            float acc_lanes[8];
+#pragma unroll
+            for (int i2_lane_e = 0; i2_lane_e < 8; i2_lane_e++) {
+                acc_lanes[i2_lane_e] = 0.0f;
+            }
+            te_bf16 te_run0[8];
+            te_read_run<8>(te_run0, H + (1024*i0 + i2));
+#pragma unroll
+            for (int i2_e = 0; i2_e < 8; i2_e++) {
+                acc_lanes[i2_e] = (acc_lanes[i2_e] + (te_of_bf16(te_run0[i2_e]) * te_of_bf16(W[te_add_i64(te_add_i64(te_mul_i64(1LL, ((long long)i2)), te_mul_i64(1LL, ((long long)i2_e))), te_mul_i64(te_max_i64(te_min_i64(t, 31999LL), 0LL), 1024LL))])));
+            }
+            acc[0] = (acc[0] + (((acc_lanes[0] + acc_lanes[1]) + (acc_lanes[2] + acc_lanes[3])) + ((acc_lanes[4] + acc_lanes[5]) + (acc_lanes[6] + acc_lanes[7]))));
         }
         const bool t_1 = ((lane % 32) < 16);
         float acc_upper[1];

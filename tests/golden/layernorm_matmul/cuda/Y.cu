@@ -24,10 +24,15 @@ extern "C" __global__ void __launch_bounds__(256, 1) k1_Y(
         for (int i0_e = 0; i0_e < 2; i0_e++) {
             acc_1[i0_e] = 0.0f;
         }
+#pragma unroll 1
         for (int i1 = 0; i1 < 768; i1++) {
+            float te_run0[2];
+            te_read_run<2>(te_run0, Y_part + i0);
+            float te_run1[2];
+            te_read_run<2>(te_run1, Y_part_2 + i0);
 #pragma unroll
             for (int i0_e_1 = 0; i0_e_1 < 2; i0_e_1++) {
-                acc_1[i0_e_1] = (acc_1[i0_e_1] + (((((X[768*i0 + 768*i0_e_1 + i1] + (-(Y_part[i0 + i0_e_1] * t))) * (1.0f / sqrtf(((Y_part_2[i0 + i0_e_1] * t) + 1e-05f)))) * g[i1]) + b[i1]) * W[512*i1 + i2]));
+                acc_1[i0_e_1] = (acc_1[i0_e_1] + (((((X[768*i0 + 768*i0_e_1 + i1] + (-(te_run0[i0_e_1] * t))) * (1.0f / sqrtf(((te_run1[i0_e_1] * t) + 1e-05f)))) * g[i1]) + b[i1]) * W[512*i1 + i2]));
             }
         }
 #pragma unroll

@@ -3,7 +3,7 @@
 // Y_part[i0] = sum[i1](X[i0, i1])
 // Y_part_2[i0] = sum[i1]((X[i0, i1] - sum[i1](X[i0, i1]) * recip(768.0)) * (X[i0, i1] - sum[i1](X[i0, i1]) *
 //     recip(768.0)))
-// schedule: split fold=i1:warp grid=i0
+// schedule: split fold=i1:warp:4 stage=X grid=i0
 extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
     const float *__restrict__ X,
     float *__restrict__ Y_part,
@@ -19,8 +19,28 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
         const int i0 = row;
         float acc[1];
         acc[0] = 0.0f;
-        for (int i1 = lane; i1 < 768; i1 += 32) {
-            acc[0] = (acc[0] + X[768*i0 + i1]);
+        float X_row[24];
+#pragma unroll
+        for (int i1_turn = 0; i1_turn < 6; i1_turn++) {
+            float te_run0[4];
+            te_read_run<4>(te_run0, X + (768*i0 + 128*i1_turn + 4*lane));
+#pragma unroll
+            for (int i1_e = 0; i1_e < 4; i1_e++) {
+                X_row[i1_e + 4*i1_turn] = te_run0[i1_e];
+            }
+        }
+#pragma unroll
+        for (int i1_turn_1 = 0; i1_turn_1 < 6; i1_turn_1++) {
+            float acc_lanes[4];
+#pragma unroll
+            for (int i1_lane_e = 0; i1_lane_e < 4; i1_lane_e++) {
+                acc_lanes[i1_lane_e] = 0.0f;
+            }
+#pragma unroll
+            for (int i1_e_1 = 0; i1_e_1 < 4; i1_e_1++) {
+                acc_lanes[i1_e_1] = (acc_lanes[i1_e_1] + X_row[i1_e_1 + 4*i1_turn_1]);
+            }
+            acc[0] = (acc[0] + ((acc_lanes[0] + acc_lanes[1]) + (acc_lanes[2] + acc_lanes[3])));
         }
         const bool t = ((lane % 32) < 16);
         float acc_upper[1];
@@ -63,9 +83,19 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
         float acc_1[1];
         acc_1[0] = 0.0f;
         const float t_16 = (-(acc[0] * t_15));
-        for (int i1_1 = lane; i1_1 < 768; i1_1 += 32) {
-            const float t_17 = (X[768*i0 + i1_1] + t_16);
-            acc_1[0] = (acc_1[0] + (t_17 * t_17));
+#pragma unroll
+        for (int i1_turn_2 = 0; i1_turn_2 < 6; i1_turn_2++) {
+            float acc_1_lanes[4];
+#pragma unroll
+            for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
+                acc_1_lanes[i1_lane_e_1] = 0.0f;
+            }
+#pragma unroll
+            for (int i1_e_2 = 0; i1_e_2 < 4; i1_e_2++) {
+                const float t_17 = (X_row[i1_e_2 + 4*i1_turn_2] + t_16);
+                acc_1_lanes[i1_e_2] = (acc_1_lanes[i1_e_2] + (t_17 * t_17));
+            }
+            acc_1[0] = (acc_1[0] + ((acc_1_lanes[0] + acc_1_lanes[1]) + (acc_1_lanes[2] + acc_1_lanes[3])));
         }
         const bool t_18 = ((lane % 32) < 16);
         float acc_1_upper[1];

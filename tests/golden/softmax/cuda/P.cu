@@ -2,7 +2,7 @@
 // threads: 256, bytes of shared memory: 0, counters: 0
 // P[i0, i1] = exp(X[i0, i1] - pass[i1](X[i0, i1], exp(X[i0, i1] + statistic("at"))).c0) / pass[i1](X[i0, i1],
 //     exp(X[i0, i1] + statistic("at"))).c1
-// schedule: split fold=i1:warp grid=i0 warp=i1
+// schedule: split tile=i1:4 fold=i1:warp:4 stage=X grid=i0 warp=i1
 extern "C" __global__ void __launch_bounds__(256, 1) k0_P(
     const float *__restrict__ X,
     float *__restrict__ P) {
@@ -14,19 +14,51 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_P(
     const int row = (8*te_block + 4*te_group + warp);
     if (row < 1024) {
         const int i0 = row;
+        float X_row[16];
+#pragma unroll
+        for (int i1_turn = 0; i1_turn < 4; i1_turn++) {
+            float te_run0[4];
+            te_read_run<4>(te_run0, X + (512*i0 + 128*i1_turn + 4*lane));
+#pragma unroll
+            for (int i1_e = 0; i1_e < 4; i1_e++) {
+                X_row[i1_e + 4*i1_turn] = te_run0[i1_e];
+            }
+        }
         float c0[1];
         c0[0] = (-__int_as_float(0x7f800000));
         float c1[1];
         c1[0] = 0.0f;
-        for (int i1_1 = lane; i1_1 < 512; i1_1 += 32) {
+#pragma unroll
+        for (int i1_turn_2 = 0; i1_turn_2 < 4; i1_turn_2++) {
+            float c0_tile[1];
+            c0_tile[0] = (-__int_as_float(0x7f800000));
+            float c0_tile_lanes[4];
+#pragma unroll
+            for (int i1_lane_e = 0; i1_lane_e < 4; i1_lane_e++) {
+                c0_tile_lanes[i1_lane_e] = (-__int_as_float(0x7f800000));
+            }
+#pragma unroll
+            for (int i1_e_1 = 0; i1_e_1 < 4; i1_e_1++) {
+                c0_tile_lanes[i1_e_1] = te_max_f32(c0_tile_lanes[i1_e_1], X_row[i1_e_1 + 4*i1_turn_2]);
+            }
+            c0_tile[0] = te_max_f32(c0_tile[0], te_max_f32(te_max_f32(c0_tile_lanes[0], c0_tile_lanes[1]), te_max_f32(c0_tile_lanes[2], c0_tile_lanes[3])));
             float c0_new[1];
-            c0_new[0] = te_max_f32(c0[0], X[512*i0 + i1_1]);
+            c0_new[0] = te_max_f32(c0[0], c0_tile[0]);
             const float t = c0[0];
             const float t_1 = (-t);
             const float t_2 = (-c0_new[0]);
             const float t_3 = c1[0];
             c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_2 + (-t_1))) * t_3)));
-            c1[0] = (c1[0] + expf((X[512*i0 + i1_1] + t_2)));
+            float c1_lanes[4];
+#pragma unroll
+            for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
+                c1_lanes[i1_lane_e_1] = 0.0f;
+            }
+#pragma unroll
+            for (int i1_e_2 = 0; i1_e_2 < 4; i1_e_2++) {
+                c1_lanes[i1_e_2] = (c1_lanes[i1_e_2] + expf((X_row[i1_e_2 + 4*i1_turn_2] + t_2)));
+            }
+            c1[0] = (c1[0] + ((c1_lanes[0] + c1_lanes[1]) + (c1_lanes[2] + c1_lanes[3])));
             c0[0] = c0_new[0];
         }
         const bool t_4 = ((lane % 32) < 16);
@@ -141,8 +173,14 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_P(
         c1[0] = t_73;
         const float t_74 = (-c0[0]);
         const float t_75 = (1.0f / c1[0]);
-        for (int i1 = lane; i1 < 512; i1 += 32) {
-            P[512*i0 + i1] = (expf((X[512*i0 + i1] + t_74)) * t_75);
+#pragma unroll
+        for (int i1_turn_1 = 0; i1_turn_1 < 4; i1_turn_1++) {
+            float te_run1[4];
+#pragma unroll
+            for (int i1_e_3 = 0; i1_e_3 < 4; i1_e_3++) {
+                te_run1[i1_e_3] = (expf((X_row[i1_e_3 + 4*i1_turn_1] + t_74)) * t_75);
+            }
+            te_write_run<4>(P + (512*i0 + 128*i1_turn_1 + 4*lane), te_run1);
         }
     }
 }

@@ -1,0 +1,110 @@
+"""The whole distribution of reach, and the distance of every row to its floor, as one SVG or PNG.
+
+The same rows give the same file: nothing in it depends on the time or on chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.floor import KINDS, Verdict
+from tang_egg.errors import TargetError
+from tang_egg.files import replacing
+
+COLOURS = {"memory": "#1b6ca8", "arithmetic": "#c1121f", "small": "#7a7a7a"}
+LINES = {"cold": "-", "warm": ":"}
+MARKS = {"cold": "o", "warm": "x"}
+PAPER = (0.05, 0.66)
+"""The reach that published kernels were found to have, from least to most."""
+FORMATS = (".svg", ".png")
+
+
+def write(file: Path, found: Sequence[Verdict]) -> None:
+    """Writes the figure, whole or not at all. Raises TargetError without matplotlib and for a file of another kind."""
+    if file.suffix not in FORMATS:
+        raise TargetError(
+            f"no figure can be written as '{file.suffix}'", where=str(file), mend=f"one of {', '.join(FORMATS)}"
+        )
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise TargetError(
+            "plots need matplotlib", where="python -m bench floor --plot", mend="pip install 'tang_egg[notebooks]'"
+        ) from None
+    with matplotlib.rc_context({"svg.hashsalt": "tang_egg", "svg.fonttype": "none", "font.size": 8}):
+        figure = Figure(figsize=(9, 7), layout="tight")
+        draw(figure, found)
+        metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
+        try:
+            with replacing(file) as to:
+                figure.savefig(to, format=file.suffix[1:], metadata=metadata)
+        except OSError as error:
+            raise TargetError(
+                f"the figure cannot be written: {error.strerror or error}", where=str(file), mend="give another file"
+            ) from None
+
+
+def draw(figure: Any, found: Sequence[Verdict]) -> None:
+    """Four panels: reach on the processor, the share of streams, reach on GPUs, and time over floor of all."""
+    (reach, stream), (gpu, scatter) = figure.subplots(2, 2)
+    processor = [v for v in found if v.row["suite"] == "floor.c"]
+    for kind in KINDS:
+        for state in LINES:
+            own = [v for v in processor if v.kind == kind and v.state == state]
+            _steps(reach, [v.reach for v in own], f"{kind}, {state}", COLOURS[kind], LINES[state])
+            shares = [v.of_stream for v in own if v.of_stream is not None and kind == "memory"]
+            _steps(stream, shares, f"{kind}, {state}", COLOURS[kind], LINES[state])
+    _axes(reach, "C: reach, the share of the floor in the time", 0.7)
+    _axes(stream, "C, bound by memory: share of a stream of the same run", 1.0)
+    _gpu(gpu, [v for v in found if str(v.row["suite"]).startswith(("cuda.", "floor.cuda"))])
+    _scatter(scatter, found)
+
+
+def _steps(axes: Any, values: Sequence[float], label: str, colour: str, line: str) -> None:
+    """The share of rows that reach at most so much."""
+    if values:
+        ordered = sorted(values)
+        heights = [n / len(ordered) for n in range(len(ordered) + 1)]
+        axes.step(
+            [ordered[0], *ordered], heights, where="post", label=f"{label} ({len(ordered)})", color=colour, ls=line
+        )
+
+
+def _axes(axes: Any, title: str, mark: float) -> None:
+    axes.axvline(mark, color="black", lw=0.6)
+    axes.set_title(title, fontsize=8)
+    axes.set_ylabel("share of rows")
+    axes.set_ylim(0, 1)
+    axes.set_xlim(left=0)
+    if axes.lines[1:]:
+        axes.legend(loc="lower right", fontsize=7)
+
+
+def _gpu(axes: Any, found: Sequence[Verdict]) -> None:
+    axes.axvspan(*PAPER, color="#e8e8e8", label="published kernels")
+    ours = [v for v in found if str(v.row["system"]).startswith("tang_egg")]
+    for state in LINES:
+        _steps(axes, [v.reach for v in ours if v.state == state], f"ours, {state}", COLOURS["memory"], LINES[state])
+    peers = [v.reach for v in found if v not in ours]
+    _steps(axes, peers, "peers", COLOURS["small"], "-")
+    _axes(axes, "CUDA: reach", 1.0)
+
+
+def _scatter(axes: Any, found: Sequence[Verdict]) -> None:
+    """Measured time over floor, both logarithmic: the line is where nothing could be faster."""
+    for kind in KINDS:
+        for state, mark in MARKS.items():
+            own = [v for v in found if v.kind == kind and v.state == state]
+            times = [1e-3 * float(v.row["median_ms"]) for v in own]
+            axes.plot([v.floor.seconds for v in own], times, mark, ms=2.5, color=COLOURS[kind])
+    every = [v.floor.seconds for v in found] or [1e-6, 1.0]
+    ends = [min(every), max(every)]
+    axes.plot(ends, ends, color="black", lw=0.6)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_title("all rows, circles cold, crosses warm", fontsize=8)
+    axes.set_xlabel("floor, s")
+    axes.set_ylabel("measured, s")

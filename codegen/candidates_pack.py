@@ -1,0 +1,117 @@
+"""Schedules by packed panels (lower_pack) for kernels that are products, the best guess first.
+
+A register tile of 6 rows and 16 columns of four bytes needs 12 of 16 vector registers for its sums. A part of the fold
+is short enough for the panel of its columns to stay in the first cache, a block of rows for its part in the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+
+from tang_egg.affine import Index, product
+from tang_egg.codegen.pack_plan import Packing, pack_plan
+from tang_egg.ir import Read, Tensor, walk
+from tang_egg.schedule import Schedule
+
+ROWS, COLUMN_BYTES = 6, 64
+"""A register tile."""
+PART = 320
+"""Most points of a fold that a panel has at once."""
+SOME_POINTS = 256
+"""Points of a part of a fold where it is not known how many there are."""
+MOST_ROWS, MOST_COLUMNS = 192, 1024
+"""Most rows and columns of a block."""
+PANEL_ELEMENTS = 1 << 21
+"""Most elements of the packed columns of a block."""
+SOME_COLUMNS = 192
+"""Columns for each thread from which on threads share the columns of a product that has fewer rows."""
+SOME_ROWS = 48
+"""Rows of a block where it is not known how many there are: few, so that all threads get some."""
+LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS = 24, 16, 16
+"""What packing needs to be worth while along each direction."""
+LEAST_WORK = 96**3
+"""Points of a product below which packing costs more than it saves."""
+
+
+def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int) -> tuple[Schedule, ...]:
+    """`first` with the operands packed into panels, and neighbours of that; none where that is not worth while."""
+    plan = pack_plan(outputs)
+    if first.shape != "tile" or plan is None or not _worth(plan):
+        return ()
+    types = {p.fold.monoid.components[p.fold.part].type for p in plan.products}
+    stored = {s.source.dtype for t in outputs for s in walk(t.body) if isinstance(s, Read)} | {t.dtype for t in outputs}
+    if not types <= {"real", "i32", "u32"}:
+        return ()
+    size = 8 if "f64" in stored else 4
+    row, column, folded = plan.rows[-1], plan.columns[-1], plan.folded[-1]
+    tile = {**dict(first.tile), row.name: ROWS, column.name: COLUMN_BYTES // size}
+    tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
+    unit = COLUMN_BYTES // size
+    parallel, threads = _parallel(plan, first, threads)
+    by_columns = parallel == (column.name,)
+    height = _height(plan.rows, 1 if by_columns else threads)
+    width = _width(plan, unit, threads if by_columns else 1)
+    found: list[Schedule] = []
+    for rows, columns in ((height, width), (height, width // 2), (height // 2, width), (2 * height, width)):
+        block = ((row.name, _up(rows, ROWS)), (column.name, _up(columns, unit)), (folded.name, _points(plan.folded)))
+        shown = tuple((n, k) for n, k in tile.items() if k != 1)
+        found.append(replace(first, parallel=parallel, tile=shown, stage=(), block=block))
+    return tuple(dict.fromkeys(found))
+
+
+def _count(indices: Iterable[Index]) -> int | None:
+    return product(i.size for i in indices).value
+
+
+def _up(n: int, step: int) -> int:
+    return max(1, -(-n // step)) * step
+
+
+def _worth(plan: Packing) -> bool:
+    counts = [_count(g) for g in (plan.rows, plan.columns, plan.folded)]
+    if any(
+        n is not None and n < least for n, least in zip(counts, (LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS), strict=True)
+    ):
+        return False
+    known = [n for n in counts if n is not None]
+    return len(known) < len(counts) or prod(known) >= LEAST_WORK
+
+
+def _parallel(plan: Packing, first: Schedule, threads: int) -> tuple[tuple[str, ...], int]:
+    """The index whose blocks run on threads, and how many threads share what one batch has."""
+    if threads < 2:
+        return (), 1
+    if first.parallel and first.parallel[0] in [i.name for i in plan.batch]:
+        return first.parallel, 1
+    rows, columns = _count(plan.rows), _count(plan.columns)
+    wide = columns is None or columns >= SOME_COLUMNS * threads
+    long = rows is not None and columns is not None and rows * 2 > columns
+    return ((plan.rows[-1] if long or not wide else plan.columns[-1]).name,), threads
+
+
+def _height(rows: tuple[Index, ...], threads: int) -> int:
+    """Rows of a block: as many blocks for each thread."""
+    count = _count(rows)
+    if count is None:
+        return SOME_ROWS
+    rounds = -(-count // (MOST_ROWS * threads))
+    return _up(-(-count // (rounds * threads)), ROWS)
+
+
+def _points(folded: tuple[Index, ...]) -> int:
+    count = _count(folded)
+    if count is None:
+        return SOME_POINTS
+    return _up(-(-count // -(-count // PART)), 8)
+
+
+def _width(plan: Packing, tile: int, threads: int) -> int:
+    """Columns of a block: as many blocks for each thread where threads share them."""
+    columns, points = _count(plan.columns), _count(plan.folded)
+    most = MOST_COLUMNS if points is None else max(tile, min(MOST_COLUMNS, PANEL_ELEMENTS // points))
+    if columns is None:
+        return most // 4
+    rounds = -(-columns // (most * threads))
+    return _up(-(-columns // (rounds * threads)), tile)

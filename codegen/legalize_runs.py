@@ -1,0 +1,159 @@
+"""Loops over a few elements that lie side by side in memory move all of them at once.
+
+    for v in 0 ... 8:  Y[b + v] = f(X[a + v])    ->    x := run of 8 from X[a]; for v: y[v] = f(x[v]); Y[b] := run of 8
+
+What a branch alone reads, and buffers that a kernel reads and writes, stay as they are. How wide one access may be is
+found when the kernel runs, from the address: a tensor may start anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from tang_egg.affine import Affine, Dim, affine
+from tang_egg.codegen.kernel import (
+    Buffer,
+    Call,
+    Declare,
+    Expr,
+    Form,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Select,
+    Stmt,
+    Store,
+    expressions,
+    operands,
+    statements,
+    subexpressions,
+    with_operands,
+)
+from tang_egg.codegen.legalize import rebuilt
+
+LEAST, MOST = 4, 64
+"""Bytes from which on one access for several elements pays, and up to which they are held at once."""
+CONDITIONAL = frozenset({"and", "or"})
+"""Operations that may leave out their last operand."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRun:
+    """`count` elements of a global buffer, from `index` on, into registers."""
+
+    into: Buffer
+    source: Buffer
+    index: Expr
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRun:
+    """`count` elements of registers into a global buffer, from `index` on."""
+
+    target: Buffer
+    index: Expr
+    source: Buffer
+    count: int
+
+
+def runs(sizes: dict[str, int]) -> Any:
+    """The pass for a dialect whose types have so many bytes in memory."""
+
+    def make(kernel: Kernel) -> Kernel:
+        return _Runs(kernel, sizes).run()
+
+    return make
+
+
+class _Runs:
+    def __init__(self, kernel: Kernel, sizes: dict[str, int]) -> None:
+        self.kernel, self.sizes, self.fresh = kernel, sizes, count()
+        written = {s.buffer.name for s in statements(kernel.body) if isinstance(s, Store)}
+        read = {e.buffer.name for s in statements(kernel.body) for e in _loads(s)}
+        apart = {b.name for b in kernel.buffers if not b.alias and b.space == "global"}
+        self.readable, self.writable = apart - written, apart - read
+
+    def run(self) -> Kernel:
+        return rebuilt(self.kernel, self._change)
+
+    def _change(self, x: Any) -> Any:
+        if not isinstance(x, tuple) or not any(isinstance(s, Loop) for s in x):
+            return None
+        out: list[Any] = []
+        for s in x:
+            found = self._wide(s) if isinstance(s, Loop) else None
+            if found is not None:
+                out += found
+            else:
+                out.append(rebuilt(s, self._change))
+        return tuple(out)
+
+    def _wide(self, s: Loop) -> list[Any] | None:
+        """What a loop over elements side by side becomes; None where it is none or nothing could be moved at once."""
+        n = s.stop.form.value if isinstance(s.stop, Form) else None
+        plain = (
+            s.kind in ("vector", "unrolled") and isinstance(s.start, Form) and s.start.form.value == 0 and s.step == 1
+        )
+        if not plain or n is None or n < 2 or n & (n - 1) or not all(isinstance(x, (Let, Store)) for x in s.body):
+            return None
+        before: list[Any] = []
+        after: list[Any] = []
+        held: dict[tuple[str, Affine], Buffer] = {}
+        inside = {x.name for x in s.body if isinstance(x, Let)}
+
+        def at(buffer: Buffer, index: Expr, allowed: set[str]) -> Affine | None:
+            """Where a run of a buffer starts, if the loop moves along it."""
+            if buffer.name not in allowed or not isinstance(index, Form) or n is None:
+                return None
+            if not LEAST <= n * self.sizes.get(buffer.type, 0) <= MOST:
+                return None
+            start = index.form.substitute({Dim(s.var): 0})
+            moves = (index.form.substitute({Dim(s.var): 1}) - start).value == 1
+            return start if moves and not any(d.name in inside for d in start.dims()) else None
+
+        def register(buffer: Buffer) -> Buffer:
+            return Buffer(f"te_run{next(self.fresh)}", buffer.type, "local", affine(n or 0))
+
+        def reads(e: Expr, always: bool) -> Expr:
+            if isinstance(e, Load):
+                start = at(e.buffer, e.index, self.readable) if always else None
+                if start is None or not isinstance(e.index, Form):
+                    return with_operands(e, tuple(reads(x, always) for x in operands(e)))
+                key = (e.buffer.name, start)
+                if key not in held:
+                    held[key] = register(e.buffer)
+                    before.append(Declare(held[key]))
+                    before.append(ReadRun(held[key], e.buffer, Form(start, e.index.type), n or 0))
+                return replace(e, buffer=held[key], index=Form(affine(Dim(s.var)), e.index.type))
+            args = operands(e)
+            sure = [always] * len(args)
+            if isinstance(e, Select) or (isinstance(e, Call) and e.op in CONDITIONAL):
+                sure[1:] = [False] * (len(args) - 1)
+            return with_operands(e, tuple(reads(x, a) for x, a in zip(args, sure, strict=True)))
+
+        body: list[Stmt] = []
+        for x in s.body:
+            if isinstance(x, Let):
+                body.append(replace(x, value=reads(x.value, True)))
+                continue
+            assert isinstance(x, Store)
+            value = reads(x.value, True)
+            start = at(x.buffer, x.index, self.writable)
+            if start is None or not isinstance(x.index, Form):
+                body.append(replace(x, index=reads(x.index, True), value=value))
+                continue
+            local = register(x.buffer)
+            before.append(Declare(local))
+            after.append(WriteRun(x.buffer, Form(start, x.index.type), local, n))
+            body.append(replace(x, buffer=local, index=Form(affine(Dim(s.var)), x.index.type), value=value))
+        if not before:
+            return None
+        return [*before, replace(s, kind="unrolled", body=tuple(body)), *after]
+
+
+def _loads(s: Stmt) -> list[Load]:
+    return [x for e in expressions(s) for x in subexpressions(e) if isinstance(x, Load)]

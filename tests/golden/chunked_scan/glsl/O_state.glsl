@@ -1,0 +1,27 @@
+#version 450
+layout(local_size_x = 64) in;
+layout(std430, set = 0, binding = 0) readonly buffer te_b0 { float O_added[]; };
+layout(std430, set = 0, binding = 1) buffer te_b1 { float O_state[]; };
+uint te_lane;
+
+// O_state[i0, i1, i2] = sum.scan[i0](O_added[i0, i1, i2])
+// schedule: point grid=i1,i2
+void main() {
+    int te_block = int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);
+    te_lane = gl_LocalInvocationIndex;
+    int te_blocks = int(gl_NumWorkGroups.x * gl_NumWorkGroups.y);
+    int te_group = 0;
+    int te_thread = int(te_lane % 128u);
+    int te_place = te_block * 64 + int(te_lane);
+    int te_size = te_blocks * 64;
+    for (int point = 0 + 1 * te_place; point < 15; point += 1 * te_size) {
+        int i2 = (point % 3);
+        int i1 = (point / 3);
+        float acc[1];
+        acc[0] = 0.0;
+        for (int i0 = 0; i0 < 2; i0++) {
+            acc[0] = (acc[0] + O_added[15*i0 + 3*i1 + i2]);
+            O_state[15*i0 + 3*i1 + i2] = acc[0];
+        }
+    }
+}

@@ -1,0 +1,102 @@
+"""Products on the processor: large ones run by packed panels without being asked to, at every size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tang_egg as te
+from tang_egg.codegen.candidates import schedules
+from tang_egg.ir import Graph
+from tang_egg.schedule import Schedule
+
+i, j, k = te.indices("i j k")
+
+
+def matmul(m, n, q, kind: str = "f32", out: str = "f32") -> Graph:  # type: ignore[no-untyped-def]
+    a, b = te.input("A", (m, q), kind), te.input("B", (q, n), kind)
+    return te.graph("product", te.tensor("C", (i, j), te.sum(k, a[i, k] * b[k, j]), out))
+
+
+def first(graph: Graph, threads: int = 2) -> Schedule:
+    return schedules(tuple(graph.outputs), threads=threads)[0]
+
+
+def close(graph: Graph, *arrays: np.ndarray, rough: float = 1e-4, **dims: int) -> None:  # type: ignore[type-arg]
+    compiled = te.optimize(graph)
+    assert all("block=" in s for s in compiled.schedule.values()), compiled.schedule
+    got = np.asarray(compiled(*arrays), np.float64)
+    (want,) = te.interpret(graph, dict(zip((x.name for x in graph.inputs), arrays, strict=True))).values()
+    np.testing.assert_allclose(got, want, rtol=rough, atol=rough * max(1.0, float(np.abs(want).max(initial=0))))
+
+
+def normal(*shape: int) -> np.ndarray:  # type: ignore[type-arg]
+    return np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+
+
+def test_large_products_are_packed_and_small_ones_are_not() -> None:
+    large = first(matmul(512, 512, 512))
+    assert dict(large.tile) == {"i": 6, "j": 16}
+    assert dict(large.block) == {"i": 132, "j": 512, "k": 256}
+    for m, n, q in ((64, 64, 64), (4, 4096, 4096), (4096, 1, 4096), (4096, 4096, 4)):
+        assert not first(matmul(m, n, q)).block
+    assert dict(first(matmul(512, 512, 512, "f64", "f64")).tile)["j"] == 8
+
+
+def test_threads_share_rows_or_columns_in_equal_blocks() -> None:
+    for threads in (2, 4, 8):
+        tall, wide = first(matmul(4096, 512, 512), threads), first(matmul(128, 8192, 512), threads)
+        assert tall.parallel == ("i",) and wide.parallel == ("j",)
+        assert -(-4096 // dict(tall.block)["i"]) % threads == 0
+        assert -(-8192 // dict(wide.block)["j"]) % threads == 0
+    assert first(matmul(512, 512, 512), 1).parallel == ()
+
+
+def test_a_product_of_primes_and_one_with_everything_around_it() -> None:
+    close(matmul(131, 137, 337), normal(131, 337), normal(337, 137))
+    m, n, q = 101, 149, 353
+    x, g, w, u = te.input("X", (m, q)), te.input("g", (q,)), te.input("W", (n, q)), te.input("U", (n, q))
+    gate, up = te.sum(k, x[i, k] * g[k] * w[j, k]), te.sum(k, x[i, k] * g[k] * u[j, k])
+    graph = te.graph("gated", te.tensor("Y", (i, j), gate / (te.exp(-gate) + 1.0) * up))
+    close(graph, normal(m, q), normal(q), normal(n, q) / 19, normal(n, q) / 19)
+
+
+def test_sizes_of_run_time() -> None:
+    graph = matmul(te.dim("m"), te.dim("n"), te.dim("q"))
+    compiled = te.optimize(graph)
+    assert all("block=" in s for s in compiled.schedule.values())
+    for m, n, q in ((0, 3, 5), (1, 1, 1), (3, 5, 0), (11, 300, 301), (12, 307, 293), (97, 101, 103), (200, 64, 97)):
+        a, b = normal(m, q), normal(q, n)
+        np.testing.assert_allclose(compiled(a, b), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("width", [40, 45])
+def test_windows(width: int) -> None:
+    c, d, e = te.indices("c d e")
+    o, y, x = te.index("o", 32), te.index("y", 30), te.index("x", width)
+    image, kernel = te.input("X", (13, 32, width + 2)), te.input("W", (32, 13, 3, 3))
+    body = te.sum((c, d, e), image[c, y + d, x + e] * kernel[o, c, d, e])
+    close(te.graph("windows", te.tensor("Y", (o, y, x), body)), normal(13, 32, width + 2), normal(32, 13, 3, 3))
+
+
+def test_integers_and_the_product_of_maxima() -> None:
+    rng = np.random.default_rng(5)
+    a, b = te.input("A", (97, 130), "i8"), te.input("B", (130, 113), "i8")
+    body = te.sum(k, te.cast(a[i, k], "i32") * te.cast(b[k, j], "i32"))
+    close(
+        te.graph("integers", te.tensor("C", (i, j), body, "i32")),
+        *(rng.integers(-128, 128, shape).astype(np.int8) for shape in ((97, 130), (130, 113))),
+        rough=0,
+    )
+    x, y = te.input("X", (97, 130)), te.input("Y", (130, 113))
+    close(te.graph("maxima", te.tensor("C", (i, j), te.max(k, x[i, k] + y[k, j]))), normal(97, 130), normal(130, 113))
+
+
+def test_infinities_come_through() -> None:
+    a, b = normal(97, 130), normal(130, 113)
+    a[3, 5], b[7, 11], b[8, 12] = np.inf, -np.inf, np.nan
+    compiled = te.optimize(matmul(97, 113, 130), values="ieee")
+    assert all("block=" in s for s in compiled.schedule.values())
+    with np.errstate(invalid="ignore"):
+        want = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(compiled(a, b), want, rtol=1e-4, atol=1e-3)
