@@ -97,7 +97,7 @@ class OpenCLGrid:
                 raise TargetError(
                     f"kernel '{b.plan.name}' does not compile: {first_errors(str(error))}",
                     where=self.title,
-                    mend="report the source (te.sources(graph, target='opencl')); plain schedules may avoid it",
+                    mend="report the source, tang_egg.pipeline.sources(graph, 'opencl'); plain schedules may avoid it",
                 ) from None
         info = self.cl.kernel_work_group_info.WORK_GROUP_SIZE
         launch = b.kernel.launch

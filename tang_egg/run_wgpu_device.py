@@ -100,7 +100,7 @@ class WebGPUGrid:
             raise TargetError(
                 f"kernel '{b.plan.name}' reads and writes {count} arrays, and the device binds {self.buffers}",
                 where=self.title,
-                mend="split the graph with te.materialize or into several programs, or use target='c'",
+                mend="split the graph into several programs, or use target='c'",
             )
         written = tuple(x.role == "output" for x in kernel.buffers) + ((True,) if kernel.scratch else ())
         entry = wgsl.entry(kernel) if self.name == "wgsl" else "main"
@@ -129,7 +129,7 @@ class WebGPUGrid:
             raise TargetError(
                 f"the {self.name.upper()} of kernel '{name}' does not compile: {complaint(str(error), text)}",
                 where=self.title,
-                mend=f"report the source (te.sources(graph, target='{self.name}')), or use another target",
+                mend=f"report the source, tang_egg.pipeline.sources(graph, '{self.name}'), or use another target",
             ) from None
         return layout, made
 

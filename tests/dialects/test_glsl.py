@@ -125,4 +125,4 @@ def test_a_source_that_does_not_compile_shows_its_line() -> None:
         on._pipeline("bad", bad, "main", (), False)
     said = str(raised.value)
     assert said.startswith("the GLSL of kernel 'bad' does not compile: ") and "; line 4: nothing(1);" in said
-    assert "mend:  report the source (te.sources(graph, target='glsl')), or use another target" in said
+    assert "mend:  report the source, tang_egg.pipeline.sources(graph, 'glsl'), or use another target" in said
