@@ -268,6 +268,7 @@ class Folds(LaneStates):
     ) -> None:  # fmt: skip
         """`plan.size` blocks of the range, each folded into a state of its own (on threads), then combined in order."""
         count, lanes = plan.size, plan.lanes
+        count = count if index.size.value is None else max(1, min(count, index.size.value))
         lanes = 0 if index.size.value is not None and index.size.value < lanes else lanes
         over = Index(f"{index.name}~block", affine(count))
         found: dict[int, Slot] = {}

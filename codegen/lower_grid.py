@@ -61,14 +61,16 @@ FULL = 1 << 17
 
 
 def lower_grid(
-    name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int = THREADS, together: int = THREADS
-) -> Kernel:
+    name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int = THREADS, together: int = THREADS,
+    teams: bool = True,
+) -> Kernel:  # fmt: skip
     """The kernel that writes `outputs`, with its launch. Raises CodegenError for a state of symbolic size.
 
     `threads`: of a block. `together`: of a block of warps; WARP of them where lanes exchange values through memory that
-    a block shares, so that all threads of a block take the same way to every exchange.
+    a block shares, so that all threads of a block take the same way to every exchange. `teams`: warps of a block may
+    share a row.
     """
-    return _Grid(name, outputs, schedule, threads, together).run()
+    return _Grid(name, outputs, schedule, threads, together, teams).run()
 
 
 class _Grid(Rows):
@@ -76,7 +78,9 @@ class _Grid(Rows):
 
     reserved = BUILT_IN
 
-    def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int, together: int) -> None:
+    def __init__(
+        self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int, together: int, teams: bool
+    ) -> None:
         super().__init__(name, _at_hand(outputs, schedule), schedule)
         if clash := sorted(set(self.dims) & set(BUILT_IN)):
             raise CodegenError(
@@ -93,6 +97,12 @@ class _Grid(Rows):
                 f"a team of {self.team} warps",
                 where=f"kernel '{name}', schedule: {schedule}",
                 mend="let 2, 4, 8, 16 or 32 warps share a row: their states are combined in pairs",
+            )
+        if self.team and not teams:
+            raise CodegenError(
+                f"a team of {self.team} warps, on a target whose blocks are single warps",
+                where=f"kernel '{name}', schedule: {schedule}",
+                mend="leave out team=; warps of CUDA kernels can share a row",
             )
         self.seat = self.name("seat") if self.team else self.lane
         self.seats = WARP * max(self.team, 1)
@@ -137,7 +147,8 @@ class _Grid(Rows):
             self.scope.out.append(Let(self.seat, Form(variable("thread") + variable("group") * GROUP)))
             self.scope.out.append(Let(warp, Call("udiv", (Var(self.seat, "i64"), number(WARP)), "i64")))
             self.warp = warp
-            with self.inside(*self._axes(grid, "block")):
+            some = None if count.value else Call("lt", (Var("block", "i64"), Form(count)), "bool")
+            with self.branch(some), self.inside(*self._axes(grid, "block")):
                 self._grid(rest)
             return 1
         self.scope.out.append(Let(warp, Call("udiv", (thread, number(WARP)), "i64")))

@@ -187,6 +187,13 @@ def check_lanes(group: Reduce, index: Index, plan: FoldPlan) -> None:
         if any(c.axes for c in monoid.components)
         else ""
     )
+    if plan.how == "stream" and plan.size % plan.lanes:
+        whole = -(-plan.size // plan.lanes) * plan.lanes
+        raise CodegenError(
+            f"tiles of {plan.size} points in {plan.lanes} lanes",
+            where=f"fold={index.name}:{plan}",
+            mend=f"let a tile be a multiple of the lanes: fold={index.name}:stream:{whole}:{plan.lanes}",
+        )
     if why:
         raise CodegenError(
             f"the fold over '{index.name}' cannot run in {plan.lanes} lanes: its monoid '{monoid.name}' {why}",

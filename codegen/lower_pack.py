@@ -79,7 +79,8 @@ class Packs(PackPoints):
         block = dict(self.schedule.block)
         r, c = (min(TILE_MOST, max(1, self.schedule.tile_of(g[-1].name))) for g in (plan.rows, plan.columns))
         rows, columns = (self._block_of(g, n) for g, n in ((plan.rows, r), (plan.columns, c)))
-        return Sizes(r, c, rows, columns, max(1, block.get(plan.folded[-1].name, POINTS)))
+        points, total = max(1, block.get(plan.folded[-1].name, POINTS)), product(i.size for i in plan.folded).value
+        return Sizes(r, c, rows, columns, points if total is None else max(1, min(points, total)))
 
     def _block_of(self, axes: tuple[Index, ...], tile: int) -> int:
         """Rows or columns of a block: a multiple of the tile, no more than there are."""

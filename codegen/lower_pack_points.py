@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import gcd
 
 from tang_egg.affine import Affine, Index, affine, product
 from tang_egg.codegen.kernel import Call, Expr, Form, Let, Literal, Store, element, number, variable
@@ -69,7 +70,7 @@ class PackPoints(Chunks):
         all of them; else those past the end are left out.
         """
         total, last = product(i.size for i in plan.columns), plan.columns[-1]
-        size = count if len(plan.columns) == 1 else min(count, ALONG)
+        size = count if len(plan.columns) == 1 else gcd(count, ALONG)
         several = len(plan.columns) > 1
         chunks = [(n, self._decoded(first + n, plan.columns)) for n in range(0, count, size)]
         tests: list[Expr] = []

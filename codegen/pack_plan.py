@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tang_egg.affine import Index, affine
+from tang_egg.affine import Affine, Index, affine
+from tang_egg.codegen.lower_scope import never_below_zero
 from tang_egg.ir import Apply, Const, Read, Reduce, Scalar, Scan, Tensor, children, free, map_children, walk
 from tang_egg.rewrite import substitute
 
 MOST = 4
 """Operands of one side that are packed."""
+GUARDING = frozenset({"select", "and", "or"})
+"""Operations that may leave out what stands behind their first operand: taken apart, it would be computed always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ def _product(
         if isinstance(s, Const):
             continue
         if has_row and has_column:
-            if not isinstance(s, Apply):
+            if not isinstance(s, Apply) or (s.op in GUARDING and not all(_everywhere(x) for x in s.args[1:])):
                 return None
             stack += s.args
         else:
@@ -141,6 +144,15 @@ def _product(
     if not left or not right or max(len(left), len(right)) > MOST:
         return None
     return Product(f, body, tuple(left), tuple(right))
+
+
+def _everywhere(s: Scalar) -> bool:
+    """Whether all reads below are in bounds wherever the indices are in range."""
+    for r in (x for x in walk(s) if isinstance(x, Read)):
+        for c, size in zip(r.coordinates, r.source.shape, strict=True):
+            if isinstance(c, Affine) and not (never_below_zero(c) and never_below_zero(size - 1 - c)):
+                return False
+    return True
 
 
 def _row_values(

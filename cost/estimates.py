@@ -30,7 +30,7 @@ SMALL_PROCESSOR = Device(
         _level(MEMORY, 0, 1, 1.2e-7, 2.4e10, 1.7e10, 2.2e10, 4.5e10),
     ),
     (Unit("f32", False, _guess(2.0e11, 3.4e11)), Unit("f64", False, _guess(1.0e11, 1.7e11))),
-    team=_guess(1.1e-6), barrier=_guess(4e-7), clock=3.5e9,
+    team=_guess(1.1e-6), barrier=_guess(4e-7), clock=3.5e9, notes=("256 bits",),
 )  # fmt: skip
 """Of the order of what was measured on an AMD EPYC of family 25 in a virtual machine."""
 
@@ -44,7 +44,7 @@ SMALL_CORE = Device(
         _level(MEMORY, 0, 1, 1.2e-7, 1.25e10, 9.5e9, 1.2e10, 4.0e10),
     ),
     (Unit("f32", False, _guess(1.1e11, 1.7e11)), Unit("f64", False, _guess(5.5e10, 8.5e10))),
-    clock=3.5e9,
+    clock=3.5e9, notes=("256 bits",),
 )  # fmt: skip
 """One core of the same."""
 

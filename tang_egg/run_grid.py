@@ -443,7 +443,7 @@ def grid_kernels(
                 where=f"schedule: {chosen}",
                 mend=f"take a plain one: {grid_schedules(plan.outputs)[0]}",
             )
-        kernel = lower_grid(f"k{n}_{plan.name}", plan.outputs, chosen, threads, together)
+        kernel = lower_grid(f"k{n}_{plan.name}", plan.outputs, chosen, threads, together, teams=False)
         check_kernel(kernel)
         check(kernel, plan)
         return Built(plan, chosen, kernel, kernel_sources(plan.outputs))

@@ -147,7 +147,10 @@ def parse_schedule(text: str) -> Schedule:
 def _parse_field(name: str, value: str, default: object) -> object:
     if name in ("tile", "block"):
         pairs = [item.split(":") for item in value.split(",")]
-        return tuple((i, WHOLE if n == "*" else int(n)) for i, n in pairs)
+        sizes = tuple((i, WHOLE if n == "*" else int(n)) for i, n in pairs)
+        if any(n < 0 for _, n in sizes):
+            raise ValueError(value)
+        return sizes
     if name == "fold":
         plans: list[tuple[str, FoldPlan]] = []
         for item in value.split(","):

@@ -7,6 +7,7 @@ import pytest
 
 import tang_egg as te
 from tang_egg.codegen.candidates import schedules
+from tang_egg.codegen.pack_plan import pack_plan
 from tang_egg.ir import Graph
 from tang_egg.schedule import Schedule
 
@@ -100,3 +101,33 @@ def test_infinities_come_through() -> None:
     with np.errstate(invalid="ignore"):
         want = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(compiled(a, b), want, rtol=1e-4, atol=1e-3)
+
+
+def test_a_guarded_read_that_may_be_out_of_bounds_is_not_packed_without_its_guard() -> None:
+    """The branch reads before the array where the guard, which rows decide, does not hold."""
+    c = te.index("c", 132)
+    a, b = te.input("A", (64, 132)), te.input("B", (32 * 8 + 1, 128))
+    chosen = te.select(c >= i + 100, b[(c - 100) * 8, j], 1.0)
+    graph = te.graph("guarded", te.tensor("C", (i, j), te.sum(c, chosen * a[i, c])))
+    assert pack_plan(tuple(graph.outputs)) is None
+    safe = te.select(c >= i + 100, b[c, j], 1.0)
+    assert pack_plan(tuple(te.graph("safe", te.tensor("C", (i, j), te.sum(c, safe * a[i, c]))).outputs)) is not None
+
+
+def test_column_tiles_of_any_width_over_several_axes() -> None:
+    h = te.index("h")
+    a, b = te.input("A", (13, 20)), te.input("B", (20, 5, 24))
+    graph = te.graph("apart", te.tensor("C", (i, h, j), te.sum(k, a[i, k] * b[k, h, j])))
+    x, y = normal(13, 20), normal(20, 5, 24)
+    for columns in (20, 12, 6):
+        text = f"tile tile=i0:4,i2:{columns} block=i0:8,i2:{2 * columns},i3:8 parallel=i0"
+        got = te.optimize(graph, schedule={"C": text})(x, y)
+        np.testing.assert_allclose(got, np.einsum("ik,khj->ihj", x, y), rtol=1e-4, atol=1e-4)
+
+
+def test_blocks_are_no_larger_than_the_product() -> None:
+    graph = matmul(7, 19, 21)
+    got = te.optimize(graph, schedule={"C": "tile tile=i0:4,i1:8 block=i0:8,i1:16,i2:1000000000"})(
+        normal(7, 21), normal(21, 19)
+    )
+    np.testing.assert_allclose(got, normal(7, 21) @ normal(21, 19), rtol=1e-4, atol=1e-4)

@@ -385,7 +385,10 @@ uvec2 te_idiv_i64(uvec2 a, uvec2 b) {
 }
 
 uvec2 te_imod_i64(uvec2 a, uvec2 b) {
-    return te_add_i64(a, te_neg_i64(te_mul_i64(te_idiv_i64(a, b), te_choose(b, a, (b.x | b.y) != 0u))));
+    if ((b.x | b.y) == 0u) {
+        return uvec2(0u, 0u);
+    }
+    return te_add_i64(a, te_neg_i64(te_mul_i64(te_idiv_i64(a, b), b)));
 }
 
 // Values of other lanes of a group of 32, which take every exchange together.

@@ -385,7 +385,10 @@ fn te_idiv_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 }
 
 fn te_imod_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    return te_add_i64(a, te_neg_i64(te_mul_i64(te_idiv_i64(a, b), te_choose(b, a, (b.x | b.y) != 0u))));
+    if ((b.x | b.y) == 0u) {
+        return vec2<u32>(0u, 0u);
+    }
+    return te_add_i64(a, te_neg_i64(te_mul_i64(te_idiv_i64(a, b), b)));
 }
 
 // Values of other lanes of a group of 32, which take every exchange together.

@@ -283,12 +283,23 @@ def test_a_monoid_that_is_not_commutative_is_refused() -> None:
     )
 
 
+def test_a_record_whose_tile_is_no_multiple_of_its_lanes_is_refused() -> None:
+    i, j = index("i", 4), index("j", 67)
+    x = Input("x", (affine(4), affine(67)))
+    t = Tensor("y", (i,), Reduce(te.monoid.SUM, (j,), EVERYWHERE, (Read(x, (affine(i), affine(j))),)))
+    with pytest.raises(CodegenError, match="tiles of 12 points in 8 lanes") as error:
+        lower("k", (t,), Schedule("stream", fold=(("j", FoldPlan("stream", 12, 8)),)))
+    assert "fold=j:stream:16:8" in str(error.value)
+
+
 def test_schedules_in_lanes_are_read_back() -> None:
     text = "stream tile=i:16 fold=j:stream:256:16,k:blocks:8:32,d:lanes:8 store=stream"
     assert print_schedule(parse_schedule(text)) == text
 
 
-@pytest.mark.parametrize("part", ["fold=j:stream:20:16", "fold=j:lanes:8:8", "fold=j:stream:8:-8", "store=fast"])
+@pytest.mark.parametrize(
+    "part", "fold=j:stream:20:16 fold=j:lanes:8:8 fold=j:stream:8:-8 store=fast tile=i:-3 block=i:-6".split()
+)
 def test_lanes_that_do_not_fit_cannot_be_read(part: str) -> None:
     with pytest.raises(CodegenError, match="cannot read"):
         parse_schedule(f"stream {part}")

@@ -146,6 +146,35 @@ def test_an_index_of_a_held_row_may_be_folded_inside_of_it() -> None:
     assert run(graph, lower_grid("k", plan.outputs, schedule)) <= 1e-4
 
 
+def test_a_row_is_held_anew_where_its_index_is_bound_anew() -> None:
+    """max over i >= 1 of Σ_j X[i, j], less min over i <= 1 of Σ_j X[i, j]²: two loops over i, two rows in registers."""
+    i, j = te.index("i", 3), te.index("j", 64)
+    x = te.input("X", (3, 64))
+    s = te.tensor(None, i, te.sum(j, x[i, j]))
+    q = te.tensor(None, i, te.sum(j, x[i, j] * x[i, j]))
+    apart = te.max(i, s[i], where=[i >= 1]) - te.min(i, q[i], where=[i <= 1])
+    graph = te.graph("apart", Y=te.tensor(None, (), apart))
+    (plan,) = extract(graph, costs=Costs(MATRIX_UNITS)).program.kernels
+    held = [s for s in by_warps(plan) if s.stage]
+    assert held
+    for schedule in held:
+        assert run(graph, lower_grid("k", plan.outputs, schedule)) <= 1e-4, str(schedule)
+
+
+def test_a_team_without_rows_touches_nothing() -> None:
+    graph = te.graph("none", Y=library.softmax(te.input("X", (te.dim("n"), 512))))
+    (plan,) = extract(graph, costs=Costs(MATRIX_UNITS)).program.kernels
+    kernel = lower_grid("k", plan.outputs, _team(by_warps(plan)[0], 4))
+    run_warps(kernel, {b.name: np.zeros(0, np.float32) for b in kernel.buffers}, {"n": 0})
+
+
+def test_targets_of_single_warps_refuse_a_team() -> None:
+    _, plan = plan_of("softmax", 512, "f32")
+    with pytest.raises(CodegenError, match="whose blocks are single warps") as caught:
+        lower_grid("k", plan.outputs, _team(by_warps(plan)[0], 2), 64, 32, teams=False)
+    assert "leave out team=" in str(caught.value) and "kernel 'k'" in str(caught.value)
+
+
 def test_a_team_is_a_power_of_two() -> None:
     _, plan = plan_of("softmax", 512, "f32")
     for wrong in (3, 64):
