@@ -47,6 +47,9 @@ VECTOR_BYTES = 32
 WRITE_OUT = 8
 """Vector statements that a vector loop may become before it stays a loop over vectors."""
 
+ROUNDED = ("f32", "f32x8")
+"""Values whose eight lanes are rounded to 16 bits by the store that takes them."""
+
 ARITHMETIC = frozenset({"add", "mul", "neg", "lt", "le", "eq"})
 FLOATING = frozenset({"exp", "log", "tanh", "erf", "sin", "sqrt", "floor", "recip", "max", "min"})
 BITWISE = frozenset({"bitand", "bitor", "bitxor", "max", "min"})
@@ -211,6 +214,10 @@ class _Lanes:
         plain = stride is not None and stride.value == 1 and not _narrow(s.value) and s.buffer.type != "bool"
         if plain:
             out.append(Store(s.buffer, self.lane_index(s.index, 0), self.wide(value)))
+            return
+        if stride is not None and stride.value == 1 and self.width == 8 and _narrow(s.value) and value.type in ROUNDED:
+            rounded = Call("cast", (self.wide(value),), vector(s.buffer.type, self.width))
+            out.append(Store(s.buffer, self.lane_index(s.index, 0), rounded))
             return
         if stride is not None and stride.value == 0:
             raise Unsupported

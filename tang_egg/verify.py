@@ -113,7 +113,7 @@ class _Run:
         )
 
 
-def _run_filled(graph: Graph, runner: Runner, inputs: Mapping[str, Array], dims: Mapping[str, int], byte: int) -> Any:
+def run_filled(graph: Graph, runner: Runner, inputs: Mapping[str, Array], dims: Mapping[str, int], byte: int) -> Any:
     """The results of a run whose outputs hold a byte before; donated inputs hold their values instead."""
     copies = {k: v.copy() for k, v in inputs.items()}
     if isinstance(runner, (CudaProgram, GridProgram)):
@@ -129,7 +129,7 @@ def _run_filled(graph: Graph, runner: Runner, inputs: Mapping[str, Array], dims:
 def _check_whole(run: _Run, edge: bool, found: Verification) -> None:
     graph, dims = run.graph, run.dims
     inputs, expected = _tame_inputs(graph, dims, edge)
-    got = _run_filled(graph, run.runner, inputs, dims, FILLS[0])
+    got = run_filled(graph, run.runner, inputs, dims, FILLS[0])
     found.runs += 1
     for t in graph.outputs:
         values, exact = values_of(got[t.name], t.dtype), expected[t.name]
@@ -143,11 +143,11 @@ def _check_samples(run: _Run, edge: bool, found: Verification) -> None:
     graph = run.graph.bind(**run.dims) if run.dims else run.graph
     inputs: Mapping[str, Array] = sample_inputs(graph, {}, edge=edge)
     program, kept = run, graph.outputs
-    got = _run_filled(run.graph, run.runner, inputs, run.dims, FILLS[0])
+    got = run_filled(run.graph, run.runner, inputs, run.dims, FILLS[0])
     chosen = pick(kept, {t.name: values_of(got[t.name], t.dtype) for t in kept})
     if chosen is None:
         program = _watched(run)
-        got = _run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
+        got = run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
         found.derived = False
         kept, inputs = _alone(program.program, got, inputs, run.dims)
         chosen = pick(kept, {t.name: values_of(got[t.name], t.dtype) for t in kept})
@@ -160,7 +160,7 @@ def _check_samples(run: _Run, edge: bool, found: Verification) -> None:
     shrunk, arrays, expected = _tame_samples(chosen, inputs)
     if shrunk is not inputs:
         inputs = shrunk
-        got = _run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
+        got = run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
     found.runs += 1
     _check_written(program, kept, inputs, got)
     for t in kept:
@@ -192,7 +192,7 @@ def _check_written(run: _Run, kept: tuple[Tensor, ...], inputs: Mapping[str, Arr
     doubted = [t for t in kept if not t.into and holds_fill(got[t.name], FILLS[0])]
     if not doubted:
         return
-    again = _run_filled(run.graph, run.runner, inputs, run.dims, FILLS[1])
+    again = run_filled(run.graph, run.runner, inputs, run.dims, FILLS[1])
     for t in doubted:
         count = unwritten(got[t.name], again[t.name], FILLS)
         if count:
@@ -316,7 +316,7 @@ def _first_wrong(run: _Run, inputs: Mapping[str, Array]) -> str:
     """The first kernel whose stored tensors differ from their own meaning."""
     watched = _watched(run)
     expected = interpret(watched.graph, inputs, run.dims, checked=False)
-    got = _run_filled(watched.graph, watched.runner, inputs, run.dims, FILLS[0])
+    got = run_filled(watched.graph, watched.runner, inputs, run.dims, FILLS[0])
     for plan in run.program.kernels:
         for t in plan.outputs:
             values = values_of(got[t.name], t.dtype)

@@ -105,3 +105,22 @@ def test_the_source_runs_without_the_instructions(flags: str, tmp_path: Path) ->
     table = (ctypes.c_void_p * 2)(x.ctypes.data, y.ctypes.data)
     ctypes.CDLL(str(tmp_path / "k.so")).tang_run(table, None, None, 1)
     np.testing.assert_allclose(y, te.interpret(graph, {"X": x})["Y"], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("store", ["", " store=stream"])
+def test_vectors_round_to_sixteen_bits_as_scalars_do(dtype: str, store: str) -> None:
+    """Over a sample of all bit patterns of f32, ties, overflow, subnormal results and NaN among them."""
+    i = te.index("i")
+    high = np.arange(1 << 16, dtype=np.uint32) << 16
+    low = np.random.default_rng(0).choice(np.array([0, 0x7FFF, 0x8000, 0x8001, 0x1000, 0xFFFF], np.uint32), 1 << 16)
+    x = (high | low).view(np.float32)
+    graph = te.graph("rounded", Y=te.tensor(None, i, te.input("X", (1 << 16,))[i], dtype))
+    wide = te.optimize(graph, schedule={"Y": f"point tile=i0:16{store}"}, verified=False)
+    assert f"te_{'stream' if store else 'store'}_{dtype}x8(Y" in wide.source
+    one = te.optimize(graph, schedule={"Y": "point"}, verified=False)
+    found, wanted = (np.asarray(c(x)).view(np.uint16) for c in (wide, one))
+    number = ~np.isnan(x)
+    np.testing.assert_array_equal(found[number], wanted[number])
+    exponent = 0x7F80 if dtype == "bf16" else 0x7C00
+    assert ((found[~number] & 0x7FFF) > exponent).all()

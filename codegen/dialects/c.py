@@ -18,7 +18,7 @@ _TYPES = {
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
 }  # fmt: skip
 
-_STREAMED = ("f32x4", "f32x8", "f64x4", "i32x4", "i32x8", "i64x4")
+_STREAMED = ("f32x4", "f32x8", "f64x4", "i32x4", "i32x8", "i64x4", "bf16x8", "f16x8")
 """Vectors that can be stored past the caches."""
 
 _MATHS = ("exp", "log", "tanh", "erf", "sin", "sqrt", "floor")
@@ -134,7 +134,7 @@ for _t in ("i8", "i16", "u8", "u16"):
 for _float in ("f16", "bf16"):
     _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
     _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
-    _OPS |= {f"cast:f32:{_float}xn": "{0}"}
+    _OPS |= {f"cast:f32:{_float}xn": "{0}", f"cast:{_float}:f32xn": "{0}"}  # loads and stores convert
 for _float in ("f32", "f64"):
     _OPS |= {f"cast:{_t}:{_float}": f"(({_TYPES[_t]})te_whole((double){{0}}))" for _t in _TYPES if _t[0] in "iu"}
     _OPS |= {f"cast:bool:{_float}": "({0} != 0)"}

@@ -56,6 +56,7 @@ TE_STREAM(double, f64x4)
 TE_STREAM(int32_t, i32x4)
 TE_STREAM(int32_t, i32x8)
 TE_STREAM(int64_t, i64x4)
+TE_STREAM(uint16_t, u16x8)
 
 // Choice by mask, and maximum and minimum (of floats: they keep NaN).
 #define TE_SELECT(V, M)                                                                                   \
@@ -114,6 +115,28 @@ static inline f32x8 te_load_f16x8(const te_f16 *p)
     return y;
 #endif
 }
+
+// Eight 16-bit floats, rounded to nearest while they are stored, as te_to_bf16 and te_to_f16 do.
+static inline u16x8 te_bits_of_bf16x8(f32x8 x)
+{
+    const u32x8 u = (u32x8)x, quiet = u >> 16 | 0x40, near = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
+    return __builtin_convertvector(te_select_u32x8((m32x8)(x != x), quiet, near), u16x8);
+}
+static inline u16x8 te_bits_of_f16x8(f32x8 x)
+{
+#ifdef __F16C__
+    return (u16x8)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
+#else
+    u16x8 y;
+    for (int n = 0; n < 8; n++) y[n] = te_to_f16(x[n]).bits;
+    return y;
+#endif
+}
+#define TE_NARROW(T)                                                                                       \
+    static inline void te_store_##T##x8(te_##T *p, f32x8 x) { te_store_u16x8((uint16_t *)p, te_bits_of_##T##x8(x)); } \
+    static inline void te_stream_##T##x8(te_##T *p, f32x8 x) { te_stream_u16x8((uint16_t *)p, te_bits_of_##T##x8(x)); }
+TE_NARROW(bf16)
+TE_NARROW(f16)
 
 // Functions lane by lane, where no better way is known.
 #define TE_LANES(NAME, F, V, W)                                                                           \
