@@ -13,6 +13,7 @@ from math import prod
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
+from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates_pack import packed
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import PLAIN, FoldPlan, Schedule
@@ -51,6 +52,7 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, .
     """Legal schedules without repeats, the best guess first, the plain one last."""
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
+    outputs = aligned(outputs)
     shape = _shape(outputs)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
     found = [*packed(outputs, first, threads), first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
@@ -130,7 +132,8 @@ def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
         heads = [
             Reduce(f.monoid, f.indices, f.where, f.body, k) for k in range(len(f.body)) if k not in f.monoid.followers
         ]
-        lack = inner or (heads if f.monoid.followers else [])
+        passes = [] if f.monoid.followers else [s for s in _inner(f) if s.monoid.followers]
+        lack = passes or inner or (heads if f.monoid.followers else [])  # a pass is dearest to repeat
         for i in shape.common:
             if lack and i in _needs(f) and all(i not in free(s) for s in lack):
                 held.add(i)

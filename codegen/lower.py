@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tang_egg.affine import Affine, Index, affine, dims_of, product
+from tang_egg.codegen.align import aligned
 from tang_egg.codegen.device import Launch
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Kernel, Literal, Select, Store, number
 from tang_egg.codegen.lower_fold import part_of
@@ -30,7 +31,7 @@ NOTED = 200
 
 def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN) -> Kernel:
     """The kernel that writes `outputs` as `schedule` says. Raises CodegenError for a state of symbolic size."""
-    return Lowering(name, outputs, schedule).run()
+    return Lowering(name, aligned(outputs), schedule).run()
 
 
 def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 import tang_egg as te
+from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates import schedules
+from tang_egg.codegen.lower import lower
 from tang_egg.codegen.pack_plan import pack_plan
-from tang_egg.ir import Graph
+from tang_egg.examples import EXAMPLES
+from tang_egg.ir import Graph, Reduce, free, walk
+from tang_egg.pipeline import extract
 from tang_egg.schedule import Schedule
 
 i, j, k = te.indices("i j k")
@@ -131,3 +135,37 @@ def test_blocks_are_no_larger_than_the_product() -> None:
         normal(7, 21), normal(21, 19)
     )
     np.testing.assert_allclose(got, normal(7, 21) @ normal(21, 19), rtol=1e-4, atol=1e-4)
+
+
+def test_outputs_that_name_their_axes_differently_are_packed_together() -> None:
+    m, n, q = 101, 128, 130
+    e = te.index("e")
+    x, w, u = te.input("X", (m, q)), te.input("W", (q, n)), te.input("U", (q, n))
+    one, two = te.sum(k, x[i, k] * w[k, j]), te.sum(k, x[i, k] * u[k, e])
+    graph = te.graph("twice", te.tensor("V", (i, j), one), te.tensor("K", (i, e), two))
+    outputs = tuple(graph.outputs)
+    assert pack_plan(outputs) is None and pack_plan(aligned(outputs)) is not None
+    assert first(graph).block
+    arrays = (normal(m, q), normal(q, n), normal(q, n))
+    kernel = lower("k", outputs, first(graph))
+    assert [b.name for b in kernel.buffers[-2:]] == ["V", "K"]
+    results = te.optimize(graph)(*arrays)
+    for name, right in (("V", arrays[1]), ("K", arrays[2])):
+        np.testing.assert_allclose(results[name], arrays[0] @ right, rtol=1e-4, atol=1e-3)
+
+
+def test_axes_of_other_sizes_and_donated_outputs_keep_their_names() -> None:
+    x, y = te.input("X", (5, 7)), te.input("Y", (5, 8))
+    e = te.index("e")
+    outputs = tuple(te.graph("apart", te.tensor("A", (i, j), x[i, j] * 2.0), te.tensor("B", (i, e), y[i, e])).outputs)
+    assert aligned(outputs) == outputs
+
+
+def test_an_axis_that_a_pass_inside_a_fold_lacks_is_held_whole() -> None:
+    """Else the pass would run again for every tile of the axis: attention that is projected where it is computed."""
+    program = extract(EXAMPLES["transformer_block"]()).program
+    (projected,) = (k for k in program.kernels if k.name == "added")
+    (t,) = projected.outputs
+    passes = [f for f in walk(t.body) if isinstance(f, Reduce) and f.monoid.followers]
+    assert passes and all(t.axes[1] not in free(f) for f in passes)
+    assert dict(schedules(projected.outputs, threads=2)[0].tile)[t.axes[1].name] == 0
