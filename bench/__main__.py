@@ -16,6 +16,7 @@ SUITES = {
 COMMANDS = {
     "cuda": "our kernels on a GPU beside cuDNN, FlashAttention, cuBLAS and torch",
     "ratios": "what the log says of that, as ratios and thresholds",
+    "grids": "the same graphs on CUDA, OpenCL, WGSL and GLSL of one device, in turns",
     "counters": "hardware counters of our kernels on a GPU, by Nsight Compute",
     "race": "times every schedule of a program's kernels beside its floor and the model",
     "certify": "certified selection of ten programs: gaps, shares of the space, seconds, repeatability",

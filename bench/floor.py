@@ -153,7 +153,11 @@ def newest(found: Iterable[Verdict]) -> list[Verdict]:
 
 def graph_of(suite: str, program: str, shape: Mapping[str, int], dtype: str) -> Graph | None:
     """The graph that a row was measured on, its sizes bound."""
-    if suite in ("floor.c", "floor.cuda") and program in PROGRAMS and set(PROGRAMS[program].sizes[0]) == set(shape):
+    if (
+        suite in ("floor.c", "floor.cuda", "grids")
+        and program in PROGRAMS
+        and set(PROGRAMS[program].sizes[0]) == set(shape)
+    ):
         if PROGRAMS[program].dtype == dtype:
             return program_graph(program, shape)
     if suite.startswith("cuda.") or suite == "floor.cuda":

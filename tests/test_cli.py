@@ -551,6 +551,7 @@ def test_an_interrupt_ends_with_its_code_and_leaves_nothing(stage: str, tmp_path
         [sys.executable, "-m", "tang_egg", "saturate", "attention", "--html", "--progress"],
         cwd=rooms["work"], env={**environment, "PYTHONPATH": str(Path(__file__).parent.parent)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell ignores it for what runs behind it
     )  # fmt: skip
     assert child.stderr is not None
     for line in child.stderr:
