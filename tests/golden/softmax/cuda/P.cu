@@ -1,7 +1,6 @@
 // blocks: one per tile, tiles: 128
 // threads: 256, bytes of shared memory: 0, counters: 0
-// P[i0, i1] = exp(X[i0, i1] - pass[i1](X[i0, i1], exp(X[i0, i1] + statistic("at"))).c0) / pass[i1](X[i0, i1],
-//     exp(X[i0, i1] + statistic("at"))).c1
+// P[i0, i1] = exp(X[i0, i1] - pass.c0[i1](X[i0, i1])) / sum[i1](exp(X[i0, i1] - pass.c0[i1](X[i0, i1])))
 // schedule: split tile=i1:4 fold=i1:warp:4 stage=X grid=i0 warp=i1
 extern "C" __global__ void __launch_bounds__(256, 1) k0_P(
     const float *__restrict__ X,
@@ -24,161 +23,124 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_P(
                 X_row[i1_e + 4*i1_turn] = te_run0[i1_e];
             }
         }
-        float c0[1];
-        c0[0] = (-__int_as_float(0x7f800000));
-        float c1[1];
-        c1[0] = 0.0f;
+        float acc[1];
+        acc[0] = (-__int_as_float(0x7f800000));
 #pragma unroll
         for (int i1_turn_2 = 0; i1_turn_2 < 4; i1_turn_2++) {
-            float c0_tile[1];
-            c0_tile[0] = (-__int_as_float(0x7f800000));
-            float c0_tile_lanes[4];
+            float acc_lanes[4];
 #pragma unroll
             for (int i1_lane_e = 0; i1_lane_e < 4; i1_lane_e++) {
-                c0_tile_lanes[i1_lane_e] = (-__int_as_float(0x7f800000));
+                acc_lanes[i1_lane_e] = (-__int_as_float(0x7f800000));
             }
 #pragma unroll
             for (int i1_e_1 = 0; i1_e_1 < 4; i1_e_1++) {
-                c0_tile_lanes[i1_e_1] = te_max_f32(c0_tile_lanes[i1_e_1], X_row[i1_e_1 + 4*i1_turn_2]);
+                acc_lanes[i1_e_1] = te_max_f32(acc_lanes[i1_e_1], X_row[i1_e_1 + 4*i1_turn_2]);
             }
-            c0_tile[0] = te_max_f32(c0_tile[0], te_max_f32(te_max_f32(c0_tile_lanes[0], c0_tile_lanes[1]), te_max_f32(c0_tile_lanes[2], c0_tile_lanes[3])));
-            float c0_new[1];
-            c0_new[0] = te_max_f32(c0[0], c0_tile[0]);
-            const float t = c0[0];
-            const float t_1 = (-t);
-            const float t_2 = (-c0_new[0]);
-            const float t_3 = c1[0];
-            c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_2 + (-t_1))) * t_3)));
-            float c1_lanes[4];
-#pragma unroll
-            for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
-                c1_lanes[i1_lane_e_1] = 0.0f;
-            }
-#pragma unroll
-            for (int i1_e_2 = 0; i1_e_2 < 4; i1_e_2++) {
-                c1_lanes[i1_e_2] = (c1_lanes[i1_e_2] + expf((X_row[i1_e_2 + 4*i1_turn_2] + t_2)));
-            }
-            c1[0] = (c1[0] + ((c1_lanes[0] + c1_lanes[1]) + (c1_lanes[2] + c1_lanes[3])));
-            c0[0] = c0_new[0];
+            acc[0] = te_max_f32(acc[0], te_max_f32(te_max_f32(acc_lanes[0], acc_lanes[1]), te_max_f32(acc_lanes[2], acc_lanes[3])));
         }
-        const bool t_4 = ((lane % 32) < 16);
-        float c0_upper[1];
-        const float t_5 = c0[0];
-        const float t_6 = __shfl_xor_sync(~0u, t_5, 16);
-        c0[0] = (t_4 ? t_5 : t_6);
-        c0_upper[0] = (t_4 ? t_6 : t_5);
-        float c1_upper[1];
-        const float t_7 = c1[0];
-        const float t_8 = __shfl_xor_sync(~0u, t_7, 16);
-        c1[0] = (t_4 ? t_7 : t_8);
-        c1_upper[0] = (t_4 ? t_8 : t_7);
-        const float t_9 = c0[0];
-        const float t_10 = c0_upper[0];
-        const float t_11 = te_max_f32(t_9, t_10);
-        const float t_12 = (-t_9);
-        const float t_13 = (-t_11);
-        const float t_14 = c1[0];
-        const float t_15 = (-t_10);
-        const float t_16 = c1_upper[0];
-        const float t_17 = (((t_12 == t_13) ? t_14 : ((t_9 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_13 + (-t_12))) * t_14))) + ((t_15 == t_13) ? t_16 : ((t_10 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_13 + (-t_15))) * t_16))));
-        c0[0] = t_11;
-        c1[0] = t_17;
-        const bool t_18 = ((lane % 16) < 8);
-        float c0_upper_1[1];
-        const float t_19 = c0[0];
-        const float t_20 = __shfl_xor_sync(~0u, t_19, 8);
-        c0[0] = (t_18 ? t_19 : t_20);
-        c0_upper_1[0] = (t_18 ? t_20 : t_19);
-        float c1_upper_1[1];
-        const float t_21 = c1[0];
-        const float t_22 = __shfl_xor_sync(~0u, t_21, 8);
-        c1[0] = (t_18 ? t_21 : t_22);
-        c1_upper_1[0] = (t_18 ? t_22 : t_21);
-        const float t_23 = c0[0];
-        const float t_24 = c0_upper_1[0];
-        const float t_25 = te_max_f32(t_23, t_24);
-        const float t_26 = (-t_23);
-        const float t_27 = (-t_25);
-        const float t_28 = c1[0];
-        const float t_29 = (-t_24);
-        const float t_30 = c1_upper_1[0];
-        const float t_31 = (((t_26 == t_27) ? t_28 : ((t_23 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_27 + (-t_26))) * t_28))) + ((t_29 == t_27) ? t_30 : ((t_24 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_27 + (-t_29))) * t_30))));
-        c0[0] = t_25;
-        c1[0] = t_31;
-        const bool t_32 = ((lane % 8) < 4);
-        float c0_upper_2[1];
-        const float t_33 = c0[0];
-        const float t_34 = __shfl_xor_sync(~0u, t_33, 4);
-        c0[0] = (t_32 ? t_33 : t_34);
-        c0_upper_2[0] = (t_32 ? t_34 : t_33);
-        float c1_upper_2[1];
-        const float t_35 = c1[0];
-        const float t_36 = __shfl_xor_sync(~0u, t_35, 4);
-        c1[0] = (t_32 ? t_35 : t_36);
-        c1_upper_2[0] = (t_32 ? t_36 : t_35);
-        const float t_37 = c0[0];
-        const float t_38 = c0_upper_2[0];
-        const float t_39 = te_max_f32(t_37, t_38);
-        const float t_40 = (-t_37);
-        const float t_41 = (-t_39);
-        const float t_42 = c1[0];
-        const float t_43 = (-t_38);
-        const float t_44 = c1_upper_2[0];
-        const float t_45 = (((t_40 == t_41) ? t_42 : ((t_37 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_41 + (-t_40))) * t_42))) + ((t_43 == t_41) ? t_44 : ((t_38 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_41 + (-t_43))) * t_44))));
-        c0[0] = t_39;
-        c1[0] = t_45;
-        const bool t_46 = ((lane % 4) < 2);
-        float c0_upper_3[1];
-        const float t_47 = c0[0];
-        const float t_48 = __shfl_xor_sync(~0u, t_47, 2);
-        c0[0] = (t_46 ? t_47 : t_48);
-        c0_upper_3[0] = (t_46 ? t_48 : t_47);
-        float c1_upper_3[1];
-        const float t_49 = c1[0];
-        const float t_50 = __shfl_xor_sync(~0u, t_49, 2);
-        c1[0] = (t_46 ? t_49 : t_50);
-        c1_upper_3[0] = (t_46 ? t_50 : t_49);
-        const float t_51 = c0[0];
-        const float t_52 = c0_upper_3[0];
-        const float t_53 = te_max_f32(t_51, t_52);
-        const float t_54 = (-t_51);
-        const float t_55 = (-t_53);
-        const float t_56 = c1[0];
-        const float t_57 = (-t_52);
-        const float t_58 = c1_upper_3[0];
-        const float t_59 = (((t_54 == t_55) ? t_56 : ((t_51 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_55 + (-t_54))) * t_56))) + ((t_57 == t_55) ? t_58 : ((t_52 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_55 + (-t_57))) * t_58))));
-        c0[0] = t_53;
-        c1[0] = t_59;
-        const bool t_60 = ((lane % 2) < 1);
-        float c0_upper_4[1];
-        const float t_61 = c0[0];
-        const float t_62 = __shfl_xor_sync(~0u, t_61, 1);
-        c0[0] = (t_60 ? t_61 : t_62);
-        c0_upper_4[0] = (t_60 ? t_62 : t_61);
-        float c1_upper_4[1];
-        const float t_63 = c1[0];
-        const float t_64 = __shfl_xor_sync(~0u, t_63, 1);
-        c1[0] = (t_60 ? t_63 : t_64);
-        c1_upper_4[0] = (t_60 ? t_64 : t_63);
-        const float t_65 = c0[0];
-        const float t_66 = c0_upper_4[0];
-        const float t_67 = te_max_f32(t_65, t_66);
-        const float t_68 = (-t_65);
-        const float t_69 = (-t_67);
-        const float t_70 = c1[0];
-        const float t_71 = (-t_66);
-        const float t_72 = c1_upper_4[0];
-        const float t_73 = (((t_68 == t_69) ? t_70 : ((t_65 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_69 + (-t_68))) * t_70))) + ((t_71 == t_69) ? t_72 : ((t_66 == (-__int_as_float(0x7f800000))) ? 0.0f : (expf((t_69 + (-t_71))) * t_72))));
-        c0[0] = t_67;
-        c1[0] = t_73;
-        const float t_74 = (-c0[0]);
-        const float t_75 = (1.0f / c1[0]);
+        const bool t = ((lane % 32) < 16);
+        float acc_upper[1];
+        const float t_1 = acc[0];
+        const float t_2 = __shfl_xor_sync(~0u, t_1, 16);
+        acc[0] = (t ? t_1 : t_2);
+        acc_upper[0] = (t ? t_2 : t_1);
+        acc[0] = te_max_f32(acc[0], acc_upper[0]);
+        const bool t_3 = ((lane % 16) < 8);
+        float acc_upper_1[1];
+        const float t_4 = acc[0];
+        const float t_5 = __shfl_xor_sync(~0u, t_4, 8);
+        acc[0] = (t_3 ? t_4 : t_5);
+        acc_upper_1[0] = (t_3 ? t_5 : t_4);
+        acc[0] = te_max_f32(acc[0], acc_upper_1[0]);
+        const bool t_6 = ((lane % 8) < 4);
+        float acc_upper_2[1];
+        const float t_7 = acc[0];
+        const float t_8 = __shfl_xor_sync(~0u, t_7, 4);
+        acc[0] = (t_6 ? t_7 : t_8);
+        acc_upper_2[0] = (t_6 ? t_8 : t_7);
+        acc[0] = te_max_f32(acc[0], acc_upper_2[0]);
+        const bool t_9 = ((lane % 4) < 2);
+        float acc_upper_3[1];
+        const float t_10 = acc[0];
+        const float t_11 = __shfl_xor_sync(~0u, t_10, 2);
+        acc[0] = (t_9 ? t_10 : t_11);
+        acc_upper_3[0] = (t_9 ? t_11 : t_10);
+        acc[0] = te_max_f32(acc[0], acc_upper_3[0]);
+        const bool t_12 = ((lane % 2) < 1);
+        float acc_upper_4[1];
+        const float t_13 = acc[0];
+        const float t_14 = __shfl_xor_sync(~0u, t_13, 1);
+        acc[0] = (t_12 ? t_13 : t_14);
+        acc_upper_4[0] = (t_12 ? t_14 : t_13);
+        acc[0] = te_max_f32(acc[0], acc_upper_4[0]);
+        const float t_15 = (-acc[0]);
+        float acc_1[1];
+        acc_1[0] = 0.0f;
 #pragma unroll
-        for (int i1_turn_1 = 0; i1_turn_1 < 4; i1_turn_1++) {
-            float te_run1[4];
+        for (int i1_turn_3 = 0; i1_turn_3 < 4; i1_turn_3++) {
+            float v_1[4];
 #pragma unroll
             for (int i1_e_3 = 0; i1_e_3 < 4; i1_e_3++) {
-                te_run1[i1_e_3] = (expf((X_row[i1_e_3 + 4*i1_turn_1] + t_74)) * t_75);
+                v_1[i1_e_3] = expf((X_row[i1_e_3 + 4*i1_turn_3] + t_15));
+            }
+            float acc_1_lanes[4];
+#pragma unroll
+            for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
+                acc_1_lanes[i1_lane_e_1] = 0.0f;
+            }
+#pragma unroll
+            for (int i1_e_4 = 0; i1_e_4 < 4; i1_e_4++) {
+                acc_1_lanes[i1_e_4] = (acc_1_lanes[i1_e_4] + v_1[i1_e_4]);
+            }
+            acc_1[0] = (acc_1[0] + ((acc_1_lanes[0] + acc_1_lanes[1]) + (acc_1_lanes[2] + acc_1_lanes[3])));
+        }
+        const bool t_16 = ((lane % 32) < 16);
+        float acc_1_upper[1];
+        const float t_17 = acc_1[0];
+        const float t_18 = __shfl_xor_sync(~0u, t_17, 16);
+        acc_1[0] = (t_16 ? t_17 : t_18);
+        acc_1_upper[0] = (t_16 ? t_18 : t_17);
+        acc_1[0] = (acc_1[0] + acc_1_upper[0]);
+        const bool t_19 = ((lane % 16) < 8);
+        float acc_1_upper_1[1];
+        const float t_20 = acc_1[0];
+        const float t_21 = __shfl_xor_sync(~0u, t_20, 8);
+        acc_1[0] = (t_19 ? t_20 : t_21);
+        acc_1_upper_1[0] = (t_19 ? t_21 : t_20);
+        acc_1[0] = (acc_1[0] + acc_1_upper_1[0]);
+        const bool t_22 = ((lane % 8) < 4);
+        float acc_1_upper_2[1];
+        const float t_23 = acc_1[0];
+        const float t_24 = __shfl_xor_sync(~0u, t_23, 4);
+        acc_1[0] = (t_22 ? t_23 : t_24);
+        acc_1_upper_2[0] = (t_22 ? t_24 : t_23);
+        acc_1[0] = (acc_1[0] + acc_1_upper_2[0]);
+        const bool t_25 = ((lane % 4) < 2);
+        float acc_1_upper_3[1];
+        const float t_26 = acc_1[0];
+        const float t_27 = __shfl_xor_sync(~0u, t_26, 2);
+        acc_1[0] = (t_25 ? t_26 : t_27);
+        acc_1_upper_3[0] = (t_25 ? t_27 : t_26);
+        acc_1[0] = (acc_1[0] + acc_1_upper_3[0]);
+        const bool t_28 = ((lane % 2) < 1);
+        float acc_1_upper_4[1];
+        const float t_29 = acc_1[0];
+        const float t_30 = __shfl_xor_sync(~0u, t_29, 1);
+        acc_1[0] = (t_28 ? t_29 : t_30);
+        acc_1_upper_4[0] = (t_28 ? t_30 : t_29);
+        acc_1[0] = (acc_1[0] + acc_1_upper_4[0]);
+        const float t_31 = (1.0f / acc_1[0]);
+#pragma unroll
+        for (int i1_turn_1 = 0; i1_turn_1 < 4; i1_turn_1++) {
+            float v[4];
+#pragma unroll
+            for (int i1_e_2 = 0; i1_e_2 < 4; i1_e_2++) {
+                v[i1_e_2] = expf((X_row[i1_e_2 + 4*i1_turn_1] + t_15));
+            }
+            float te_run1[4];
+#pragma unroll
+            for (int i1_e_5 = 0; i1_e_5 < 4; i1_e_5++) {
+                te_run1[i1_e_5] = (v[i1_e_5] * t_31);
             }
             te_write_run<4>(P + (512*i0 + 128*i1_turn_1 + 4*lane), te_run1);
         }
