@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -226,6 +226,20 @@ def _bare(text: str) -> str:
         if depth == 0 and n < len(text) - 1:
             return text
     return text[1:-1]
+
+
+def whole_literal(value: int, type: str, types: Mapping[str, str], long: str) -> str:
+    """A bool or an integer in a language of the family of C; `long` ends constants of 64 bits."""
+    if type == "bool":
+        return "true" if value else "false"
+    if type == "i64":
+        least = f"(-9223372036854775807{long} - 1)"
+        return least if value == -(2**63) else f"{value}{long}" if value >= 0 else f"({value}{long})"
+    if type == "u64":
+        return f"{value}U{long}"
+    if type in ("int", "i32"):
+        return "(-2147483647 - 1)" if value == -(2**31) else str(value) if value >= 0 else f"({value})"
+    return f"(({types[type]}){value})"
 
 
 def strip(index: str) -> str:

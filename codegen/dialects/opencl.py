@@ -16,7 +16,7 @@ from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.dialects.cuda import plain_loops
 from tang_egg.codegen.kernel import Buffer, Call, Kernel, expressions, statements, subexpressions
 from tang_egg.codegen.legalize import legal_names, narrow_indices
-from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip
+from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
 
 _VECTORS = "char uchar short ushort int uint long ulong float double half".split()
@@ -64,15 +64,7 @@ def _literal(value: float | int | bool, type: str) -> str:
         return f"({text})" if text.startswith("-") else text
     if type in ("f16", "bf16"):
         return f"te_to_{type}({_literal(value, 'f32')})"
-    if type == "bool":
-        return "true" if value else "false"
-    if type == "i64":
-        return "(-9223372036854775807L - 1)" if value == -(2**63) else f"{value}L" if value >= 0 else f"({value}L)"
-    if type == "u64":
-        return f"{value}UL"
-    if type in ("int", "i32"):
-        return "(-2147483647 - 1)" if value == -(2**31) else str(value) if value >= 0 else f"({value})"
-    return f"(({_TYPES[type]}){value})"
+    return whole_literal(int(value), type, _TYPES, "L")
 
 
 def _declare(buffer: Buffer, size: str) -> str:
