@@ -12,7 +12,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,11 @@ from tang_egg.errors import CodegenError, InputError, TargetError
 from tang_egg.ir import Input, Source, Tensor
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import build_kernels
-from tang_egg.run_arrays import NUMPY, bind_dims, take_dims
+from tang_egg.run_arrays import bind_dims, take_dims
 from tang_egg.run_cuda_arrays import Placed, check_outputs, is_torch, new_array, place_inputs, place_output
 from tang_egg.run_cuda_bind import Binding, Launch, bind
 from tang_egg.run_cuda_driver import Driver, Function, Unit, driver
-from tang_egg.run_layout import Built, in_place
+from tang_egg.run_layout import Built, donated, in_place, stored_bytes
 from tang_egg.schedule import Schedule
 
 KEPT = 8
@@ -169,7 +168,7 @@ class CudaProgram:
         copies: list[tuple[int, int, int]] = []
         for t in self.program.graph.outputs:
             shape = binding.shapes[t]
-            into = _donated(t, given)
+            into = donated(t, given)
             if into is not None and in_place(self.program, t):
                 made[t] = into
             elif t.name in out:
@@ -177,7 +176,7 @@ class CudaProgram:
             else:
                 made[t] = new_array(t, shape, home, self.driver)
             if into is not None and made[t] is not into:
-                copies.append((into.pointer, made[t].pointer, _size(t, shape)))
+                copies.append((into.pointer, made[t].pointer, stored_bytes(t, shape)))
         return made, copies
 
     def _prepared(
@@ -191,7 +190,7 @@ class CudaProgram:
         places.update(given.items())
         places.update(made.items())
         pointers = {s: p.pointer if all(p.shape) else binding.nothing(s, self.driver) for s, p in places.items()}
-        arrays = {t.name: _donated(t, given) or made[t] for t in self.program.graph.outputs}
+        arrays = {t.name: donated(t, given) or made[t] for t in self.program.graph.outputs}
         held = (*places.values(), binding)
         outputs = {name: p.array for name, p in arrays.items()}
         return Prepared(outputs, binding.launches(pointers, self.driver), tuple(copies), self.driver, held)
@@ -199,13 +198,13 @@ class CudaProgram:
     def _fill(self, byte: int, made: Mapping[Tensor, Placed], binding: Binding) -> None:
         for t, p in made.items():
             if not t.into:
-                self.driver.fill(p.pointer, byte, _size(t, p.shape))
+                self.driver.fill(p.pointer, byte, stored_bytes(t, p.shape))
         for s, p in binding.temporaries.items():
-            self.driver.fill(p.pointer, byte, _size(s, p.shape))
+            self.driver.fill(p.pointer, byte, stored_bytes(s, p.shape))
 
     def _result(self, t: Tensor, made: Placed, given: Mapping[Input, Placed]) -> Any:
         """What the caller gets: the array on the device, or its values where the caller's arrays are."""
-        into = _donated(t, given)
+        into = donated(t, given)
         if into is not None and into.host is not None:
             value = self.driver.download(made.array).reshape(made.shape)
             into.host.write_back(value)
@@ -218,19 +217,10 @@ class CudaProgram:
         return self.driver.download(made.array) if made.home == "numpy" else made.array
 
 
-def _donated(t: Tensor, given: Mapping[Input, Placed]) -> Placed | None:
-    """The array of the input that an output is written into, if there is one."""
-    return next((p for i, p in given.items() if i.name == t.into), None) if t.into else None
-
-
 def _home(given: Mapping[Input, Placed]) -> str:
     """The library whose arrays the results are."""
     homes = {p.home for p in given.values()}
     return next((h for h in ("torch", "cupy") if h in homes), "numpy")
-
-
-def _size(s: Source, shape: tuple[int, ...]) -> int:
-    return prod(shape) * np.dtype(NUMPY[s.dtype]).itemsize
 
 
 def compile_cuda(

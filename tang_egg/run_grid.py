@@ -38,7 +38,7 @@ from tang_egg.run_arrays import (
     take_outputs,
 )
 from tang_egg.run_cuda_bind import scratch_bytes, tile_count
-from tang_egg.run_layout import Built, in_place
+from tang_egg.run_layout import Built, donated, in_place, stored_bytes
 from tang_egg.schedule import Schedule
 
 KEPT = 8
@@ -312,7 +312,7 @@ class GridProgram:
         return _Binding(shapes, temporaries, launches)
 
     def _room(self, s: Source, shape: tuple[int, ...]) -> Any:
-        return self.grid.empty(max(ROOM, _size(s, shape)))
+        return self.grid.empty(max(ROOM, stored_bytes(s, shape)))
 
     def _launch(self, b: Built, values: Mapping[str, int]) -> Launch:
         kernel, launch = b.kernel, b.kernel.launch
@@ -343,16 +343,16 @@ class GridProgram:
                 continue
             made[t] = GridArray(self._room(t, shape), shape)
             if into is not None and into.buffer is not None and all(shape):
-                copies.append((into.buffer, made[t].buffer, _size(t, shape)))
+                copies.append((into.buffer, made[t].buffer, stored_bytes(t, shape)))
         return made, copies
 
     def _fill(self, byte: int, made: Mapping[Tensor, GridArray], binding: _Binding) -> None:
         for t, p in made.items():
             if not t.into and all(p.shape):
-                self.grid.fill(p.buffer, byte, _size(t, p.shape))
+                self.grid.fill(p.buffer, byte, stored_bytes(t, p.shape))
         for s, p in binding.temporaries.items():
             if all(p.shape):
-                self.grid.fill(p.buffer, byte, _size(s, p.shape))
+                self.grid.fill(p.buffer, byte, stored_bytes(s, p.shape))
 
     def _prepared(
         self,
@@ -418,11 +418,6 @@ class GridProgram:
         return array
 
 
-def donated(t: Tensor, given: Mapping[Input, GridArray]) -> GridArray | None:
-    """The array of the input that an output is written into, if there is one."""
-    return next((p for i, p in given.items() if i.name == t.into), None) if t.into else None
-
-
 def grid_kernels(
     program: Program,
     schedules: Mapping[str, Schedule],
@@ -457,10 +452,6 @@ def distinct(kernels: tuple[Built, ...]) -> tuple[Built, ...]:
     for b in kernels:
         first.setdefault(id(b.kernel), b)
     return tuple(first.values())
-
-
-def _size(s: Source, shape: tuple[int, ...]) -> int:
-    return prod(shape) * np.dtype(NUMPY[s.dtype]).itemsize
 
 
 def _check_countable(what: str, count: int) -> None:

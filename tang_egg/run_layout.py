@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
+from typing import TypeVar
 
 from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Buffer, Kernel
@@ -16,6 +18,7 @@ from tang_egg.ops import BYTES
 from tang_egg.program import KernelPlan, Program
 from tang_egg.schedule import Schedule
 
+T = TypeVar("T")
 LINE = 64
 """Bytes to which temporaries and scratch are aligned."""
 
@@ -121,3 +124,13 @@ def _pointwise(t: Tensor) -> bool:
                 return False
         stack.extend((c, folded or isinstance(s, (Reduce, Scan))) for c in children(s))
     return True
+
+
+def donated(t: Tensor, given: Mapping[Input, T]) -> T | None:
+    """The array of the input that an output is written into, if there is one."""
+    return next((p for i, p in given.items() if i.name == t.into), None) if t.into else None
+
+
+def stored_bytes(s: Source, shape: tuple[int, ...]) -> int:
+    """Bytes of an array of a tensor's type."""
+    return prod(shape) * BYTES[s.dtype]
