@@ -14,7 +14,9 @@ from math import prod
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.align import aligned
+from tang_egg.codegen.candidates_grid import contiguous
 from tang_egg.codegen.candidates_pack import packed
+from tang_egg.codegen.lower_fold import group_of
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import PLAIN, FoldPlan, Schedule
 
@@ -64,12 +66,8 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, .
 def _shape(outputs: tuple[Tensor, ...]) -> Shape:
     common = tuple(i for i in outputs[0].axes if all(i in t.axes for t in outputs))
     nodes = list(walk(*(t.body for t in outputs)))
-    folds = tuple(dict.fromkeys(_group(s) for s in reversed(nodes) if isinstance(s, Reduce)))
+    folds = tuple(dict.fromkeys(group_of(s) for s in reversed(nodes) if isinstance(s, Reduce)))
     return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)))
-
-
-def _group(s: Reduce) -> Reduce:
-    return Reduce(s.monoid, s.indices, s.where, s.body, 0, s.at)
 
 
 def _needs(f: Reduce) -> frozenset[Index]:
@@ -199,13 +197,13 @@ def tile_of_lanes(size: int | None, lanes: int) -> int:
 def _only_along(f: Reduce, last: Index, shape: Shape) -> bool:
     """Whether all reads of a fold that vary with its index are contiguous along it, or gathered by other indices."""
     reads = [x for b in f.body for x in walk(b) if isinstance(x, Read) and last in free(x)]
-    return bool(reads) and any(_contiguous(r, last) for r in reads) and all(_contiguous(r, last) for r in reads)
+    return bool(reads) and any(contiguous(r, last) for r in reads) and all(contiguous(r, last) for r in reads)
 
 
 def _all_along(streamed: list[Reduce], row: Index) -> bool:
     """Whether folds run down columns: their reads are contiguous along the neighbouring fold, and hold no fold."""
     reads = [x for f in streamed for b in f.body for x in walk(b) if isinstance(x, Read) and f.indices[-1] in free(x)]
-    return bool(reads) and all(_contiguous(r, row) for r in reads) and not any(_inner(f) for f in streamed)
+    return bool(reads) and all(contiguous(r, row) for r in reads) and not any(_inner(f) for f in streamed)
 
 
 def _many_rows(row: Index, copied: bool) -> int:
@@ -216,14 +214,9 @@ def _many_rows(row: Index, copied: bool) -> int:
 
 def _in_order(r: Read, streamed: Index, inner: tuple[Index, ...]) -> bool:
     """Whether vectors along the streamed index are contiguous, and one tile of it not strewn over the whole source."""
-    return _contiguous(r, streamed) and not any(
+    return contiguous(r, streamed) and not any(
         isinstance(c, Affine) and c.indices() & set(inner) for c in r.coordinates[:-1]
     )
-
-
-def _contiguous(r: Read, index: Index) -> bool:
-    last = r.coordinates[-1] if r.coordinates else None
-    return isinstance(last, Affine) and last.coefficient(index).value == 1
 
 
 def _tile(shape: Shape) -> Schedule:
@@ -260,7 +253,7 @@ def _tile(shape: Shape) -> Schedule:
         tile[row.name] = max(tile.get(row.name, 1), _rows(row))
         many = row.size.value is None or row.size.value >= 24
         apart = [r for r in across if row not in free(r) and free(r) & set(f.indices)]
-        if apart and (many or not all(_contiguous(r, v) for r in apart)):
+        if apart and (many or not all(contiguous(r, v) for r in apart)):
             stage += [r.source.name for r in apart]
             order = [n for n in order if n not in (v.name, row.name)] + [v.name, row.name]
     row = next((i for i in shape.common if kind == "tile" and i is not v and tile.get(i.name, 1) > 1), None)
@@ -284,7 +277,7 @@ def _columns(shape: Shape, v: Index) -> int:
         reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
         long = last.size.value is not None and last.size.value >= 4 * COLUMN_ROWS
         across = [r for r in reads if v in free(r)]
-        near = bool(across) and all(_contiguous(r, v) and {last, *shape.common} <= free(r) for r in across)
+        near = bool(across) and all(contiguous(r, v) and {last, *shape.common} <= free(r) for r in across)
         if (
             v not in _needs(f)
             or len(f.indices) > 1
@@ -301,8 +294,8 @@ def _columns(shape: Shape, v: Index) -> int:
 def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
     """Whether a fold reads contiguously along its own index and never along the vector index, with nothing reused."""
     reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
-    along = any(_contiguous(r, last) for r in reads)
-    return along and not any(_contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
+    along = any(contiguous(r, last) for r in reads)
+    return along and not any(contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
 
 
 def _spread(shape: Shape, schedule: Schedule, threads: int) -> Schedule:

@@ -132,7 +132,8 @@ def _lacked_inside(i: Index, f: _Fold) -> bool:
     return any(i not in free(s) for s in inner)
 
 
-def _contiguous(r: Read, index: Index) -> bool:
+def contiguous(r: Read, index: Index) -> bool:
+    """Whether neighbours along an index lie side by side in what is read."""
     last = r.coordinates[-1] if r.coordinates else None
     return isinstance(last, Affine) and last.coefficient(index).value == 1
 
@@ -144,8 +145,8 @@ def _apart(grid: list[Index], inside: list[Index], folds: list[_Fold]) -> bool:
         if not f.outer or prod(size_of(i) for i in f.fold.indices) < LONG:
             continue
         for r in f.reads():
-            near += any(_contiguous(r, i) for i in f.fold.indices)
-            far += bool(grid) and _contiguous(r, grid[-1])
+            near += any(contiguous(r, i) for i in f.fold.indices)
+            far += bool(grid) and contiguous(r, grid[-1])
     return near > far or (near >= far and bool(inside)) or (not grid and bool(folds))
 
 
@@ -156,7 +157,7 @@ def _warps(
     plans: dict[str, FoldPlan] = {}
     for f in folds:
         if f.fold.monoid.commutative and prod(size_of(i) for i in f.fold.indices) >= LONG:
-            score = {i: sum(_contiguous(r, i) for r in f.reads()) for i in f.fold.indices}
+            score = {i: sum(contiguous(r, i) for r in f.reads()) for i in f.fold.indices}
             best = max(f.fold.indices, key=lambda i: (min(size_of(i), LONG), score[i], size_of(i)))
             plans[best.name] = FoldPlan("warp")
     if not plans:
@@ -194,7 +195,7 @@ def _wide(
 
 def _side_by_side(i: Index, outputs: tuple[Tensor, ...]) -> int:
     """Elements that a lane takes at once along an index: an access of 16 bytes, if the axis consists of so many."""
-    reads = [s for t in outputs for s in walk(t.body) if isinstance(s, Read) and _contiguous(s, i)]
+    reads = [s for t in outputs for s in walk(t.body) if isinstance(s, Read) and contiguous(s, i)]
     widths = [BYTES[s.source.dtype] for s in reads]
     widths += [BYTES[t.dtype] for t in outputs if t.axes and t.axes[-1] is i]
     size = i.size.value

@@ -29,7 +29,7 @@ class Rows(Lowering):
 
     def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
         super().__init__(name, outputs, schedule)
-        self.rows: dict[tuple[object, ...], tuple[Scope | None, Local | None]] = {}
+        self.rows: dict[tuple[object, ...], tuple[Scope, Local]] = {}
 
     @contextmanager
     def row_blocks(self, index: Index, size: int, low: Expr, high: Expr, roots: Sequence[Scalar]) -> Iterator[Axis]:
@@ -83,14 +83,12 @@ class Rows(Lowering):
                 continue
             # where an outer index is bound anew, the lane has another row
             key = (s.source, tuple(others), size, tuple(self.bound(i) for i in self._ordered(outer)))
-            home, local = self.rows.get(key, (None, None))
-            if local is None or home not in set(self.scope.chain()):
+            if key not in self.rows or self.rows[key][0] not in list(self.scope.chain()):
                 depth = max((self.depth_of(i) for i in outer), default=0)
                 home = next(x for x in self.scope.chain() if x.depth <= depth)
                 with self.at(home):
-                    local = self._row_copy(s, index, size)
-                self.rows[key] = home, local
-            found[s] = local
+                    self.rows[key] = home, self._row_copy(s, index, size)
+            found[s] = self.rows[key][1]
         return found
 
     def _row_copy(self, s: Read, index: Index, size: int) -> Local:

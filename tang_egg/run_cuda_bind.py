@@ -103,9 +103,9 @@ def bind(
     used = dict.fromkeys((*(s for b in kernels for s in b.sources), *graph.inputs, *graph.outputs))
     shapes: dict[Source, tuple[int, ...]] = {s: tuple(n.evaluate(values) for n in s.shape) for s in used}
     for s, shape in shapes.items():
-        _check_countable(f"array '{s.name}' of shape {list(shape)}", prod(shape))
+        check_countable(f"array '{s.name}' of shape {list(shape)}", prod(shape))
     for name, value in values.items():
-        _check_countable(f"dimension '{name}'", value, BindError)
+        check_countable(f"dimension '{name}'", value, BindError)
     held: list[Any] = []
     steps = tuple(_step(b, functions[id(b.kernel)], values, driver, held) for b in kernels)
     ends = {*graph.inputs, *graph.outputs}
@@ -123,7 +123,7 @@ def _step(b: Built, function: Function, values: Mapping[str, int], driver: Drive
     assert launch is not None
     named = {d: values[d] for d in kernel.dims}
     tiles = tile_count(kernel, named)
-    _check_countable(f"the grid of kernel '{b.plan.name}'", tiles)
+    check_countable(f"the grid of kernel '{b.plan.name}'", tiles)
     most = driver.processors * driver.resident(function, launch.threads, launch.shared_bytes)
     blocks = min(tiles, most) if launch.persistent else tiles
     places = {buffer.name: s for buffer, s in zip(kernel.buffers, b.sources, strict=True)}
@@ -167,10 +167,13 @@ def _zeroed(count: int, driver: Driver, held: list[Any]) -> int:
     return driver.pointer(array)
 
 
-def _check_countable(what: str, count: int, kind: type[BindError | InputError] = InputError) -> None:
+def check_countable(
+    what: str, count: int, kind: type[BindError | InputError] = InputError, where: str = "sizes for a CUDA program"
+) -> None:
+    """Raises an error of a kind for what indices of 32 bits cannot count."""
     if count >= COUNTED:
         raise kind(
             f"{what} is too large: {count}, where {COUNTED} can be counted",
-            where="sizes for a CUDA program",
+            where=where,
             mend="use smaller sizes, or split the work into several calls",
         )

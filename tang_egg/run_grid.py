@@ -37,16 +37,16 @@ from tang_egg.run_arrays import (
     take_dims,
     take_outputs,
 )
-from tang_egg.run_cuda_bind import scratch_bytes, tile_count
+from tang_egg.run_cuda_bind import check_countable, scratch_bytes, tile_count
 from tang_egg.run_layout import Built, donated, in_place, stored_bytes
 from tang_egg.schedule import Schedule
 
 KEPT = 8
 """Assignments of the dims whose temporaries are kept."""
-COUNTED = 17 * 10**8
-"""Kernels count elements and threads in 32 bits; a loop over a grid steps up to a quarter past its end."""
 ROOM = 64
 """Bytes of a buffer at least."""
+SIZES = "sizes for a device of plain threads"
+"""Where what is too large stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ class GridProgram:
 
     def _check_room(self, what: str, shape: tuple[int, ...], dtype: str) -> None:
         count = prod(shape)
-        _check_countable(f"{what} of shape {list(shape)}", count)
+        check_countable(f"{what} of shape {list(shape)}", count, BindError, SIZES)
         size = count * np.dtype(NUMPY[dtype]).itemsize
         if size > self.grid.largest:
             raise BindError(
@@ -305,7 +305,7 @@ class GridProgram:
         for s, shape in shapes.items():
             self._check_room(f"array '{s.name}'", shape, s.dtype)
         for name, value in values.items():
-            _check_countable(f"dimension '{name}'", value)
+            check_countable(f"dimension '{name}'", value, BindError, SIZES)
         ends = {*graph.inputs, *graph.outputs}
         temporaries = {s: GridArray(self._room(s, shapes[s]), shapes[s]) for s in used if s not in ends}
         launches = tuple(self._launch(b, values) for b in self.kernels)
@@ -319,7 +319,7 @@ class GridProgram:
         assert launch is not None
         named = {d: values[d] for d in kernel.dims}
         blocks = tile_count(kernel, named)
-        _check_countable(f"the grid of kernel '{b.plan.name}'", blocks * launch.threads)
+        check_countable(f"the grid of kernel '{b.plan.name}'", blocks * launch.threads, BindError, SIZES)
         arguments: list[Any] = list(b.sources)
         if kernel.scratch and blocks:
             arguments.append(self.grid.empty(max(ROOM, scratch_bytes(kernel, named) * blocks * launch.threads)))
@@ -452,12 +452,3 @@ def distinct(kernels: tuple[Built, ...]) -> tuple[Built, ...]:
     for b in kernels:
         first.setdefault(id(b.kernel), b)
     return tuple(first.values())
-
-
-def _check_countable(what: str, count: int) -> None:
-    if count >= COUNTED:
-        raise BindError(
-            f"{what} is too large: {count}, where {COUNTED} can be counted",
-            where="sizes for a device of plain threads",
-            mend="use smaller sizes, or split the work into several calls",
-        )
