@@ -14,6 +14,8 @@ SUITES = {
     "minilm": "time per sentence of the compiled encoder beside NumPy and torch",
 }
 COMMANDS = {
+    "cpu": "every operator on this processor, in this project and in every peer that is installed",
+    "report": "what the log says of that: tables and plots of ratios and of the distance to the floor",
     "cuda": "our kernels on a GPU beside cuDNN, FlashAttention, cuBLAS and torch",
     "ratios": "what the log says of that, as ratios and thresholds",
     "grids": "the same graphs on CUDA, OpenCL, WGSL and GLSL of one device, in turns",

@@ -1,7 +1,10 @@
-"""The encoder of examples/minilm.py by hand, in NumPy and in torch: what the compiled one is compared with."""
+"""The encoder of examples/minilm.py by hand, in NumPy and in torch, the latter also compiled and as an ONNX model: what
+the compiled one is compared with."""
 
 from __future__ import annotations
 
+import importlib
+import io
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examples.minilm import EPSILON, HEADS, LAYERS, WIDTH
+from tang_egg.run import threads
 
 Array: TypeAlias = "NDArray[np.float32]"
 Weights: TypeAlias = Mapping[str, Array]
@@ -93,14 +97,18 @@ class TorchEncoder:
         return f"torch {self.torch.__version__}"
 
     def __call__(self, ids: NDArray[np.int64]) -> Array:
-        torch, f, w = self.torch, self.torch.nn.functional, self.w
-        with torch.inference_mode():
-            x = f.embedding(torch.from_numpy(ids), w["words"]) + w["positions"][: len(ids)] + w["kinds"][0]
-            x = self.norm(x, "embedded")
-            for n in range(self.layers):
-                x = self.layer(x, f"layer{n}")
-            found: Array = f.normalize(x.mean(0), dim=0, eps=EPSILON).numpy()
+        with self.torch.inference_mode():
+            found: Array = self.forward(self.torch.from_numpy(ids)).numpy()
             return found
+
+    def forward(self, ids: Any) -> Any:
+        """Tokens and embedding as tensors; sizes are taken from shapes, so that it can be traced for every length."""
+        f, w = self.torch.nn.functional, self.w
+        x = f.embedding(ids, w["words"]) + w["positions"][: ids.shape[0]] + w["kinds"][0]
+        x = self.norm(x, "embedded")
+        for n in range(self.layers):
+            x = self.layer(x, f"layer{n}")
+        return f.normalize(x.mean(0), dim=0, eps=EPSILON)
 
     def norm(self, x: Any, name: str) -> Any:
         return self.torch.nn.functional.layer_norm(
@@ -109,9 +117,65 @@ class TorchEncoder:
 
     def layer(self, x: Any, name: str) -> Any:
         f, w = self.torch.nn.functional, self.w
-        qkv = f.linear(x, w[f"{name}_qkv"], w[f"{name}_qkv_shift"]).view(len(x), 3, HEADS, WIDTH // HEADS)
-        q, k, v = qkv.permute(1, 2, 0, 3).unsqueeze(1)
-        seen = f.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1).reshape(len(x), WIDTH)
+        qkv = f.linear(x, w[f"{name}_qkv"], w[f"{name}_qkv_shift"]).view(x.shape[0], 3, HEADS, WIDTH // HEADS)
+        q, k, v = qkv.permute(1, 2, 0, 3).unsqueeze(1).unbind(0)
+        seen = f.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1).reshape(x.shape[0], WIDTH)
         x = self.norm(f.linear(seen, w[f"{name}_merge"], w[f"{name}_merge_shift"]) + x, f"{name}_attended")
         hidden = f.gelu(f.linear(x, w[f"{name}_up"], w[f"{name}_up_shift"]))
         return self.norm(f.linear(hidden, w[f"{name}_down"], w[f"{name}_down_shift"]) + x, f"{name}_output")
+
+
+class InductorEncoder:
+    """The same by torch.compile with frozen weights, for every length at once."""
+
+    def __init__(self, weights: Weights, layers: int = LAYERS) -> None:
+        self.eager = TorchEncoder(weights, layers)
+        self.torch = self.eager.torch
+        importlib.import_module("torch._inductor.config").freezing = True  # type: ignore[attr-defined]
+        self.built = self.torch.compile(self.eager.forward, dynamic=True)
+
+    @property
+    def version(self) -> str:
+        return f"{self.eager.version} compile"
+
+    def __call__(self, ids: NDArray[np.int64]) -> Array:
+        with self.torch.no_grad():
+            found: Array = self.built(self.torch.from_numpy(ids)).numpy()
+            return found
+
+
+class OnnxEncoder:
+    """The same as an ONNX model of any length, run by onnxruntime with all its optimisations."""
+
+    def __init__(self, weights: Weights, layers: int = LAYERS) -> None:
+        self.runtime: Any = importlib.import_module("onnxruntime")
+        options = self.runtime.SessionOptions()
+        options.intra_op_num_threads = threads()
+        options.log_severity_level = 4
+        model = _exported(TorchEncoder(weights, layers))
+        self.session = self.runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    @property
+    def version(self) -> str:
+        return f"onnxruntime {self.runtime.__version__}"
+
+    def __call__(self, ids: NDArray[np.int64]) -> Array:
+        found: Array = self.session.run(None, {"ids": ids})[0]
+        return found
+
+
+def _exported(encoder: TorchEncoder) -> bytes:
+    """The encoder as an ONNX model with an input `ids` of any length. Raises ImportError without onnx."""
+    importlib.import_module("onnx")
+    torch: Any = encoder.torch
+
+    class Module(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, ids: Any) -> Any:
+            return encoder.forward(ids)
+
+    file = io.BytesIO()
+    torch.onnx.export(
+        Module().eval(), (torch.arange(7),), file, dynamo=False, opset_version=20, input_names=["ids"],
+        output_names=["embedding"], dynamic_axes={"ids": {0: "seq"}},
+    )  # fmt: skip
+    return file.getvalue()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from bench import cuda_graphs, cuda_memory
-from bench.cuda_graphs import WINDOW
+from bench.cuda_graphs import HEAD, HEADS, INNER, SHARED, WIDTH, WINDOW
 from tang_egg.ir import Graph
 
 PEAK = {"bf16": 989e12, "tf32": 494e12}
@@ -76,6 +76,8 @@ JUDGED = {
     "cuda.fused": Judged((COMPILE, EAGER), 1.0),
     "cuda.loss": Judged((COMPILE, EAGER), None),
     "cuda.norm": Judged((COMPILE, EAGER), None),
+    "cuda.decode": Judged((CUDNN,), 1.0),
+    "cuda.block": Judged((COMPILE, EAGER), 1.0),
     "cuda.memory": Judged((COMPILE, EAGER), None),
     "cuda.narrow": Judged((CUBLAS,), None),
 }
@@ -172,13 +174,33 @@ def swiglu(m: int, n: int, k: int, must: bool = False) -> Cell:
     return Cell("cuda.fused", "swiglu", shape, "bf16", graph, (COMPILE, EAGER), 4.0 * m * n * k, words, must)
 
 
+def decode(b: int, n: int, must: bool = False) -> Cell:
+    """One query of each of 32 heads of 128 beside n keys of 8 heads: keys and values cross memory once."""
+    hk, group, d = 8, 4, 128
+    shape = {"b": b, "h": hk, "g": group, "n": n, "d": d}
+    graph = partial(cuda_graphs.decode, b, hk, group, n, d)
+    words = 4.0 * b * hk * d * (n + group)
+    return Cell(
+        "cuda.decode", "decode", shape, "bf16", graph, (CUDNN, FLASH2), 4.0 * b * hk * group * n * d, words, must
+    )
+
+
+def block(n: int, dtype: str, must: bool = False) -> Cell:
+    """A transformer block forward over n tokens."""
+    graph = partial(cuda_graphs.block, n, "f32" if dtype == "tf32" else dtype)
+    weights = 2 * WIDTH * WIDTH + 2 * WIDTH * SHARED * HEAD + 3 * WIDTH * INNER
+    flops = 2.0 * n * weights + 2.0 * HEADS * n * n * HEAD
+    words = BYTES[dtype] * (weights + 2.0 * WIDTH + 2.0 * n * WIDTH) + 4.0 * n * HEAD
+    return Cell("cuda.block", "block", {"n": n}, dtype, graph, (COMPILE, EAGER), flops, words, must)
+
+
 @cache
 def cells() -> tuple[Cell, ...]:
     """All cells; those of the must-run subset come first, the quickest claims to check at their head."""
     plain = [
-        attention(program, b, h, n, d, must=n == 16384 or d == 128)
+        attention(program, b, h, n, d, must=n == 16384 or (d == 128 and n == 4096))
         for d, h in ((128, 16), (64, 16), (256, 8))
-        for n, b in ((16384, 1), (4096, 4))
+        for n, b in ((16384, 1), (4096, 4), (1024, 16))
         for program in ("attention", "attention_causal")
     ]
     order = (False, True)
@@ -194,6 +216,9 @@ def cells() -> tuple[Cell, ...]:
     ]
     names = ("soft_cap", "alibi", "window", "padded", "soft_cap_causal")
     variants = [attention(f"attention_{v}", 1, 16, 8192, d, must=d == 128) for d in (128, 64) for v in names]
+    variants += [attention(f"attention_{v}", 1, 16, 2048, d) for d in (128, 64) for v in names]
+    others += [decode(b, n, must=b == 16) for b, n in ((1, 4096), (16, 4096), (64, 8192))]
+    others += [block(n, dtype, must=dtype == "bf16") for dtype in ("bf16", "tf32") for n in (128, 512)]
     tables = [memory(program, 8192, 4096, must=True) for program in cuda_memory.MEMORY]
     rows = [narrow(m, n, 4096, must=m == 1) for m in (1, 16) for n in (14336, 4096)]
     every = (*plain, *products, *variants, *others, *tables, *rows)

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from bench.cuda_cells import Cell, live_keys
-from bench.cuda_graphs import CAP, WINDOW
+from bench.cuda_graphs import CAP, HEAD, HEADS, INNER, SHARED, WIDTH, WINDOW
 from bench.cuda_memory import PROGRAMS
 
 Tensor: TypeAlias = Any
@@ -47,6 +47,11 @@ def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
     if cell.program in PROGRAMS:
         p = PROGRAMS[cell.program]
         return {x: normal(*p.shape(d, s), scale=d.scale, shift=d.shift) for x, d in p.inputs.items()}
+    if cell.program == "decode":
+        keys = (s["b"], s["h"], s["n"], s["d"])
+        return {"Q": normal(s["b"], s["h"], s["g"], s["d"]), "K": normal(*keys), "V": normal(*keys)}
+    if cell.program == "block":
+        return _block_inputs(s["n"], normal, device)
     m, n, k = s["m"], s["n"], s["k"]
     scale = k**-0.5
     if cell.program == "rmsnorm_matmul":
@@ -56,6 +61,38 @@ def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
     if cell.program == "swiglu":
         return {"X": normal(m, k), "Wg": normal(n, k, scale=scale), "Wu": normal(n, k, scale=scale)}
     raise ValueError(f"no inputs are known for {cell.title}")
+
+
+def _block_inputs(n: int, normal: Callable[..., Tensor], device: str) -> Tensors:
+    """Tokens, gains, weights scaled by the square root of what they sum over, and the tables of rotary positions."""
+    shapes = {"Wq": (WIDTH, WIDTH), "Wk": (SHARED * HEAD, WIDTH), "Wv": (SHARED * HEAD, WIDTH), "Wo": (WIDTH, WIDTH)}
+    shapes |= {"Wg": (INNER, WIDTH), "Wu": (INNER, WIDTH), "Wd": (WIDTH, INNER)}
+    found = {"X": normal(n, WIDTH), **{g: normal(WIDTH, scale=0.1, shift=1.0) for g in ("g1", "g2")}}
+    found |= {name: normal(*shape, scale=shape[1] ** -0.5) for name, shape in shapes.items()}
+    pair = torch.arange(HEAD // 2, device=device, dtype=torch.float32)
+    angle = torch.arange(n, device=device, dtype=torch.float32)[:, None] * 1e4 ** (-2 * pair / HEAD)
+    return found | {"cos": angle.cos(), "sin": angle.sin()}
+
+
+def block(x: Tensors) -> Tensor:
+    """The transformer block as a user of torch writes it, in the type of its inputs; the tables are cast to it."""
+    t = x["X"]
+    n = t.shape[0]
+    cos, sin = x["cos"].to(t.dtype), x["sin"].to(t.dtype)
+
+    def heads(y: Tensor, w: Tensor) -> Tensor:
+        return (y @ w.T).view(n, -1, HEAD).transpose(0, 1)[None]
+
+    def turned(y: Tensor) -> Tensor:
+        a, b = y[..., : HEAD // 2], y[..., HEAD // 2 :]
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+    y = F.rms_norm(t, (WIDTH,), x["g1"], EPS)
+    q, k, v = (heads(y, x[w]) for w in ("Wq", "Wk", "Wv"))
+    o = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True, enable_gqa=True)
+    t = t + o[0].transpose(0, 1).reshape(n, HEADS * HEAD) @ x["Wo"].T
+    y = F.rms_norm(t, (WIDTH,), x["g2"], EPS)
+    return t + (F.silu(y @ x["Wg"].T) * (y @ x["Wu"].T)) @ x["Wd"].T
 
 
 def slopes(heads: int, device: str) -> Tensor:
@@ -72,6 +109,10 @@ def reference(cell: Cell, x: Tensors) -> Tensor:
         return _rows(lambda a: a @ (b.T if cell.program == "matmul_transposed" else b), x["A"])
     if cell.program in PROGRAMS:
         return PROGRAMS[cell.program].formula(torch, *(a.double() for a in x.values()))
+    if cell.program == "decode":
+        return F.scaled_dot_product_attention(*(x[name].double() for name in "QKV"))
+    if cell.program == "block":
+        return block({name: a.double() for name, a in x.items()})
     if cell.program == "cross_entropy":
         return _cross_entropy(x)
     if cell.program == "rmsnorm_matmul":

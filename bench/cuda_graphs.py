@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tang_egg import expression as e
-from tang_egg import layers, library
+from tang_egg import layers, layers_attention, layers_rotary, library
 from tang_egg import notation as te
 from tang_egg.affine import Index, affine
 from tang_egg.assemble import graph
 from tang_egg.ir import Graph
 
 WINDOW, CAP = 128, 20.0
+WIDTH, HEADS, SHARED, INNER = 576, 9, 3, 1536
+"""Of the transformer block: its width, query heads, heads of keys and values, and the width of its SwiGLU."""
+HEAD = WIDTH // HEADS
 
 
 def attention(program: str, b: int, h: int, n: int, d: int) -> Graph:
@@ -66,3 +69,42 @@ def swiglu(m: int, n: int, k: int) -> Graph:
     x, wg, wu = te.input("X", (m, k), "bf16"), te.input("Wg", (n, k), "bf16"), te.input("Wu", (n, k), "bf16")
     gate, up = (library.linear(x, w, transposed=True, hint=hint) for w, hint in ((wg, "gate"), (wu, "up")))
     return graph("swiglu", H=library.pointwise(lambda a, b: e.silu(a) * b, gate, up))
+
+
+def decode(b: int, hk: int, group: int, n: int, d: int) -> Graph:
+    """One query of each of hk · group heads: those that share keys beside each other, Q [b, hk, group, d]."""
+    q, (k, v) = te.input("Q", (b, hk, group, d), "bf16"), (te.input(x, (b, hk, n, d), "bf16") for x in "KV")
+    return graph("decode", O=layers.attention(q, k, v))
+
+
+def block(n: int, dtype: str) -> Graph:
+    """RMSNorm, causal attention of grouped heads with rotary positions, RMSNorm, SwiGLU; both residual sums.
+
+    X [n, width]; weights stored [out, in]; tables of the rotary pairs cos, sin [n, head / 2], f32.
+    """
+    x = te.input("X", (n, WIDTH), dtype)
+    g1, g2 = (te.input(name, (WIDTH,), dtype) for name in ("g1", "g2"))
+    wq, wo = te.input("Wq", (WIDTH, WIDTH), dtype), te.input("Wo", (WIDTH, WIDTH), dtype)
+    wk, wv = (te.input(name, (SHARED * HEAD, WIDTH), dtype) for name in ("Wk", "Wv"))
+    wg, wu = (te.input(name, (INNER, WIDTH), dtype) for name in ("Wg", "Wu"))
+    wd = te.input("Wd", (WIDTH, INNER), dtype)
+    cos, sin = (te.input(name, (n, HEAD // 2), "f32") for name in ("cos", "sin"))
+    y = library.rms_norm(x, g1)
+    q, k, v = (_heads(y, w, h, hint) for w, h, hint in ((wq, HEADS, "q"), (wk, SHARED, "k"), (wv, SHARED, "v")))
+    q, k = (layers_rotary.rotary(t, cos, sin) for t in (q, k))
+    o = layers_attention.grouped_attention(q, k, v, causal=True)
+    h, i, d = (Index(name, affine(size)) for name, size in (("h", HEADS), ("i", n), ("d", HEAD)))
+    c, f = Index("c", affine(WIDTH)), Index("f", affine(INNER))
+    merged = te.tensor(None, (i, c), te.sum((h, d), o[0, h, i, d] * wo[c, h * HEAD + d]), dtype, hint="merged")
+    x = library.add(x, merged)
+    y = library.rms_norm(x, g2)
+    gate, up = (library.linear(y, w, transposed=True, hint=hint) for w, hint in ((wg, "gate"), (wu, "up")))
+    hidden = te.tensor(None, (i, f), e.silu(gate[i, f]) * up[i, f], dtype, hint="hidden")
+    return graph("block", Y=library.add(x, library.linear(hidden, wd, transposed=True, hint="down")))
+
+
+def _heads(y: te.Array, w: te.Array, heads: int, hint: str) -> te.Array:
+    """y [n, width] times w [heads · head, width], as [1, heads, n, head]."""
+    sizes = (("b", affine(1)), ("h", affine(heads)), ("i", y.shape[0]), ("d", affine(HEAD)), ("c", y.shape[1]))
+    b, h, i, d, c = (Index(name, size) for name, size in sizes)
+    return te.tensor(None, (b, h, i, d), te.sum(c, y[i, c] * w[h * HEAD + d, c]), y.dtype, hint=hint)

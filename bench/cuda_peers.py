@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, EAGER, FLASH2, FLASH4, FLEX, Cell
-from bench.cuda_data import EPS, Tensor, Tensors
+from bench.cuda_data import EPS, Tensor, Tensors, block
 from bench.cuda_graphs import CAP, WINDOW
 from bench.cuda_memory import PROGRAMS
 
@@ -96,11 +96,17 @@ def _sdpa(family: str, cell: Cell, x: Tensors) -> Held:
 
     backend = SDPBackend.CUDNN_ATTENTION if family == CUDNN else SDPBackend.FLASH_ATTENTION
 
+    q = x["Q"]
+    if cell.program == "decode":  # heads that share keys, as torch has them: [b, heads, one query, d]
+        q = q.reshape(q.shape[0], -1, 1, q.shape[-1])
+
     def compute() -> Tensor:
         with sdpa_kernel(backend):
-            return F.scaled_dot_product_attention(x["Q"], x["K"], x["V"], is_causal=_causal(cell))
+            return F.scaled_dot_product_attention(
+                q, x["K"], x["V"], is_causal=_causal(cell), enable_gqa=cell.program == "decode"
+            )
 
-    return Held(compute)
+    return Held(compute, lambda t: t.reshape(x["Q"].shape) if cell.program == "decode" else t)
 
 
 def _flash4(cell: Cell, x: Tensors) -> Held:
@@ -153,6 +159,11 @@ def _formula(cell: Cell, x: Tensors) -> tuple[Callable[..., Tensor], tuple[Tenso
     """What eager torch runs and torch.compile compiles, and its arguments."""
     if cell.program in PROGRAMS:
         return partial(PROGRAMS[cell.program].formula, torch), tuple(x.values())
+    if cell.program == "block":
+        if cell.dtype == "tf32":
+            torch.backends.cuda.matmul.allow_tf32 = True
+        names = tuple(x)
+        return lambda *given: block(dict(zip(names, given, strict=True))), tuple(x.values())
     if cell.program == "cross_entropy":
         return (
             lambda h, w, label: F.cross_entropy(h @ w.T, label, reduction="none"),

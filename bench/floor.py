@@ -5,10 +5,11 @@ peers' alike: they compute the same. Constants of a device come from --constants
 was probed here, or are estimates, in this order; on estimates a row that is too fast is reported and fails just so,
 since the estimate, or the floor, is then wrong.
 
-`reach` is the share of the floor in the measured time. Rows of states and devices are told apart, and so are three
-classes: bound by *memory*, where memory binds the floor and the data exceeds the last cache twice; by *arithmetic*,
-where a unit binds; *small*, the rest: of data that caches hold for the most part, the time is that of starting threads
-and of first misses, and an output may not have left the cache when the call ends.
+`reach` is the share of the floor in the median time, `best reach` that in the time of the quickest call: the floor
+holds at the best moment of the device, so that best is compared with best. Rows of states and devices are told apart,
+and so are three classes: bound by *memory*, where memory binds the floor and the data exceeds the last cache twice; by
+*arithmetic*, where a unit binds; *small*, the rest: of data that caches hold for the most part, the time is that of
+starting threads and of first misses, and an output may not have left the cache when the call ends.
 
 --page FILE writes the tables between the markers of a Markdown page, --plot FILE the whole distribution.
 """
@@ -83,12 +84,19 @@ class Verdict:
         """The share of the floor in the median time."""
         return self.floor.reach(1e-3 * float(self.row["median_ms"]))
 
+    @property
+    def best_reach(self) -> float | None:
+        """The share of the floor in the time of the quickest call; None where the row does not keep that."""
+        least = self.row.get("least_ms")
+        return None if least is None else self.floor.reach(1e-3 * float(least))
+
     def text(self) -> str:
         """One line."""
         shape = " ".join(f"{k}={v}" for k, v in (self.row["shape"] or {}).items())
         kernel = f"{self.row['suite']}/{self.row['program']} {shape}"
         times = f"{said(self.seconds):>9} floor {said(self.floor.seconds):>9} by {self.floor.binding.what:12}"
-        return f"{kernel:58} {times} reach {self.reach:4.2f}  {self.row['system']}"
+        best = "" if self.best_reach is None else f", best {self.best_reach:4.2f}"
+        return f"{kernel:58} {times} reach {self.reach:4.2f}{best}  {self.row['system']}"
 
 
 def verdicts(rows: Iterable[log.Row], devices: Mapping[str, Device]) -> tuple[list[Verdict], dict[str, int]]:
@@ -100,6 +108,8 @@ def verdicts(rows: Iterable[log.Row], devices: Mapping[str, Device]) -> tuple[li
         device = devices.get(str(row["device"]))
         if row.get("failed") or seconds is None:
             reason = "no time"
+        elif row.get("approximate"):
+            reason = "approximate: it computes something less"
         elif row["suite"] == "saturate":
             reason = "no kernel: times of saturation"
         elif device is None:
@@ -166,6 +176,11 @@ def graph_of(suite: str, program: str, shape: Mapping[str, int], dtype: str) -> 
         wanted = (program, dict(shape), dtype)
         fitting = (c for c in cells() if suite in (c.suite, "floor.cuda"))
         return next((c.graph() for c in fitting if (c.program, dict(c.shape), c.dtype) == wanted), None)
+    if suite == "cpu":
+        from bench.cpu_programs import OPERATORS
+
+        operator = OPERATORS.get(program)
+        return operator.graph() if operator is not None and dict(operator.sizes) == dict(shape) else None
     if suite == "minilm" and "seq" in shape:
         from examples.minilm import encoder
 
@@ -208,7 +223,9 @@ def report(
             if own:
                 beside = [v.of_stream for v in own if v.of_stream is not None]
                 stream = f"; of a stream in the same run {_range(beside)}" if beside else ""
-                lines.append(f"  {kind}, the newest {len(own)}: reach {_range([v.reach for v in own])}{stream}")
+                quickest = [v.best_reach for v in own if v.best_reach is not None]
+                best = f"; best reach {_range(quickest)}" if quickest else ""
+                lines.append(f"  {kind}, the newest {len(own)}: reach {_range([v.reach for v in own])}{best}{stream}")
         ordered = sorted(some, key=lambda v: -v.reach)
         lines += [f"  {v.text()}" for v in (ordered if every else ordered[:3])]
     lines += [f"left out: {count} rows, {reason}" for reason, count in left.items()]

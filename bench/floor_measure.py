@@ -9,7 +9,8 @@ reach       floor / time: the floor takes the best that was ever measured on the
 of_stream   time of the fastest of these loops / time, in the same rounds: what the machine gave just then. It is no
             bound: a kernel may be faster than a plain loop, above all where caches keep what a stream passes by
 
-Rows keep the least and the median of the calls; `state` says which; `moved` is [bytes read, bytes written] at least.
+Rows keep the least and the median of the calls, and of the stream (`stream_least_ms`); `state` says which; `moved` is
+[bytes read, bytes written] at least.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def _row(
         "floor.c", name, f"tang_egg {te.__version__} c", shape=dict(sizes), dtype=PROGRAMS[name].dtype,
         median_ms=_short(1e3 * middle), spread_ms=_short(1e3 * (high - low)), least_ms=_short(1e3 * min(own)),
         state=state, calls=len(own), moved=list(bytes), stream_ms=_short(1e3 * streamed), stream=way,
-        of_stream=_short(ratio), schedule=schedule,
+        stream_least_ms=_short(1e3 * min(taken[way])), of_stream=_short(ratio), schedule=schedule,
     )  # fmt: skip
 
 

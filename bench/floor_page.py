@@ -1,7 +1,7 @@
 """The tables of docs/floor-measurements.md, written between its markers from what the log holds.
 
 page  ::= text, then `<!-- floor NAME: begin -->`, a table, `<!-- floor NAME: end -->`, and so on
-NAME  ::= devices, summary, stream, memory, programs, cuda
+NAME  ::= devices, summary, best, stream, memory, programs, cuda
 """
 
 from __future__ import annotations
@@ -22,20 +22,28 @@ STATES = ("cold", "warm")
 
 def write(page: Path, found: Sequence[Verdict], devices: Mapping[str, Device]) -> None:
     """Renews every table of a page. Raises TargetError where the page, or a marker of a table, is missing."""
+    renew(page, "floor", tables(found, devices))
+
+
+def renew(page: Path, prefix: str, tables: Mapping[str, str]) -> None:
+    """Puts tables between the markers `<!-- PREFIX NAME: begin -->` and `<!-- PREFIX NAME: end -->` of a page.
+
+    Raises TargetError where the page cannot be read or written, or lacks the markers of a table; it is then as it was.
+    """
     try:
         text = page.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TargetError(
-            f"the page cannot be read: {error}", where=str(page), mend="give docs/floor-measurements.md"
+            f"the page cannot be read: {error}", where=str(page), mend=f"give docs/{prefix}-measurements.md"
         ) from None
-    for name, lines in tables(found, devices).items():
-        pattern = rf"(<!-- floor {name}: begin -->\n).*?(<!-- floor {name}: end -->)"
+    for name, lines in tables.items():
+        pattern = rf"(<!-- {prefix} {name}: begin -->\n).*?(<!-- {prefix} {name}: end -->)"
         text, count = re.subn(pattern, lambda m, body=lines: f"{m[1]}{body}\n{m[2]}", text, flags=re.DOTALL)  # type: ignore[misc]
         if count != 1:
             raise TargetError(
                 f"the page has {count} places for the table '{name}'",
                 where=str(page),
-                mend=f"put one line <!-- floor {name}: begin --> and one line <!-- floor {name}: end --> into it",
+                mend=f"put one line <!-- {prefix} {name}: begin --> and one line <!-- {prefix} {name}: end --> into it",
             )
     try:
         with replacing(page) as file:
@@ -55,6 +63,7 @@ def tables(found: Sequence[Verdict], devices: Mapping[str, Device]) -> dict[str,
     return {
         "devices": _devices({n: d for n, d in devices.items() if n in used}),
         "summary": _summary(processor, lambda v: v.reach),
+        "best": _summary([v for v in processor if v.best_reach is not None], lambda v: v.best_reach or 0.0),
         "stream": _summary(streams, lambda v: v.of_stream or 0.0),
         "memory": _each([v for v in processor if v.kind == "memory" and v.state == "cold"]),
         "programs": _programs(processor),
@@ -99,9 +108,10 @@ def _each(found: Sequence[Verdict]) -> str:
         share = "" if v.of_stream is None else f"{v.of_stream:.2f}"
         median = said(1e-3 * float(v.row["median_ms"]))
         moved = f"{read / 1e6:.0f}", f"{written / 1e6:.0f}"
-        return str(v.row["program"]), _shape(v), *moved, said(v.floor.seconds), median, f"{v.reach:.2f}", share
+        best = "" if v.best_reach is None else f"{v.best_reach:.2f}"
+        return str(v.row["program"]), _shape(v), *moved, said(v.floor.seconds), median, f"{v.reach:.2f}", best, share
 
-    head = ("program", "shape", "MB read", "MB written", "floor", "cold", "reach", "of a stream")
+    head = ("program", "shape", "MB read", "MB written", "floor", "cold", "reach", "best reach", "of a stream")
     return table(head, [cells(v) for v in sorted(found, key=lambda v: (-v.reach, str(v.key)))], 2)
 
 

@@ -5,7 +5,7 @@ The same rows give the same file: nothing in it depends on the time or on chance
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,11 @@ FORMATS = (".svg", ".png")
 
 def write(file: Path, found: Sequence[Verdict]) -> None:
     """Writes the figure, whole or not at all. Raises TargetError without matplotlib and for a file of another kind."""
+    save(file, (9, 10), lambda figure: draw(figure, found), "python -m bench floor --plot")
+
+
+def save(file: Path, size: tuple[float, float], paint: Callable[[Any], None], where: str) -> None:
+    """Writes the figure that `paint` draws, the same bytes for the same drawing. Raises TargetError as `write` does."""
     if file.suffix not in FORMATS:
         raise TargetError(
             f"no figure can be written as '{file.suffix}'", where=str(file), mend=f"one of {', '.join(FORMATS)}"
@@ -31,12 +36,10 @@ def write(file: Path, found: Sequence[Verdict]) -> None:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
-        raise TargetError(
-            "plots need matplotlib", where="python -m bench floor --plot", mend="pip install 'tang_egg[notebooks]'"
-        ) from None
+        raise TargetError("plots need matplotlib", where=where, mend="pip install 'tang_egg[notebooks]'") from None
     with matplotlib.rc_context({"svg.hashsalt": "tang_egg", "svg.fonttype": "none", "font.size": 8}):
-        figure = Figure(figsize=(9, 7), layout="tight")
-        draw(figure, found)
+        figure = Figure(figsize=size, layout="tight")
+        paint(figure)
         metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
         try:
             with replacing(file) as to:
@@ -48,16 +51,21 @@ def write(file: Path, found: Sequence[Verdict]) -> None:
 
 
 def draw(figure: Any, found: Sequence[Verdict]) -> None:
-    """Four panels: reach on the processor, the share of streams, reach on GPUs, and time over floor of all."""
-    (reach, stream), (gpu, scatter) = figure.subplots(2, 2)
+    """Six panels: reach on the processor of medians and of quickest calls, the share of streams, how far the quickest
+    call is from the median, reach on GPUs, and time over floor of all."""
+    (reach, best), (stream, apart), (gpu, scatter) = figure.subplots(3, 2)
     processor = [v for v in found if v.row["suite"] == "floor.c"]
     for kind in KINDS:
         for state in LINES:
             own = [v for v in processor if v.kind == kind and v.state == state]
             _steps(reach, [v.reach for v in own], f"{kind}, {state}", COLOURS[kind], LINES[state])
+            quickest = [v.best_reach for v in own if v.best_reach is not None]
+            _steps(best, quickest, f"{kind}, {state}", COLOURS[kind], LINES[state])
             shares = [v.of_stream for v in own if v.of_stream is not None and kind == "memory"]
             _steps(stream, shares, f"{kind}, {state}", COLOURS[kind], LINES[state])
-    _axes(reach, "C: reach, the share of the floor in the time", 0.7)
+    _axes(reach, "C: reach, the share of the floor in the median time", 0.7)
+    _axes(best, "C: best reach, the share of the floor in the time of the quickest call", 0.7)
+    _apart(apart, processor)
     _axes(stream, "C, bound by memory: share of a stream of the same run", 1.0)
     _gpu(gpu, [v for v in found if str(v.row["suite"]).startswith(("cuda.", "floor.cuda"))])
     _scatter(scatter, found)
@@ -81,6 +89,15 @@ def _axes(axes: Any, title: str, mark: float) -> None:
     axes.set_xlim(left=0)
     if axes.lines[1:]:
         axes.legend(loc="lower right", fontsize=7)
+
+
+def _apart(axes: Any, found: Sequence[Verdict]) -> None:
+    """The quickest call over the median: how far apart the two reaches are."""
+    for state in LINES:
+        own = [v for v in found if v.state == state and v.best_reach is not None]
+        shares = [v.reach / v.best_reach for v in own if v.best_reach]
+        _steps(axes, shares, state, COLOURS["memory"], LINES[state])
+    _axes(axes, "C: the quickest call's time over the median", 1.0)
 
 
 def _gpu(axes: Any, found: Sequence[Verdict]) -> None:

@@ -1,4 +1,5 @@
-"""Suite `minilm`: time per sentence of the compiled encoder, NumPy and (where installed) torch, in one run.
+"""Suite `minilm`: time per sentence of the compiled encoder, NumPy, and torch, torch.compile and onnxruntime where
+they are installed, in one run.
 
 Every system encodes the same sentences, one per call, in turns. Rows: each sentence by itself, then all eight as the
 mean per sentence. Errors are max |error| / max |reference| against the float64 interpreter, the largest for the mean.
@@ -7,6 +8,7 @@ mean per sentence. Errors are max |error| / max |reference| against the float64 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 import tang_egg as te
 from bench import log
-from bench.bert import NumpyEncoder, TorchEncoder, Weights
+from bench.bert import InductorEncoder, NumpyEncoder, OnnxEncoder, TorchEncoder, Weights
 from bench.timing import Sample, interleaved
 from examples.minilm import SENTENCES, build_graph, only, tokenizer
 from tang_egg.interpret import interpret
@@ -56,14 +58,16 @@ def measure(arguments: Sequence[str] = ()) -> list[log.Row]:
 
 
 def peers(weights: Weights) -> dict[str, Encoder]:
-    """The encoders to compare with, by name and version."""
-    by_hand = NumpyEncoder(weights)
-    found: dict[str, Encoder] = {by_hand.version: by_hand}
-    try:
-        of_torch = TorchEncoder(weights)
-    except ImportError:
-        return found
-    return {**found, of_torch.version: of_torch}
+    """The encoders to compare with, by name and version; what is missing for the others is said."""
+    found: dict[str, Encoder] = {}
+    for kind in (NumpyEncoder, TorchEncoder, InductorEncoder, OnnxEncoder):
+        try:
+            encoder: Any = kind(weights)
+        except ImportError as missing:
+            print(f"missing: {kind.__name__}: {missing}", file=sys.stderr)
+            continue
+        found[encoder.version] = encoder
+    return found
 
 
 def relative_error(found: NDArray[Any], reference: NDArray[Any]) -> float:
