@@ -59,7 +59,7 @@ def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random
             flat[rng.integers(0, flat.size, max(1, flat.size // 8))] = 0.0
             flat[0] = -0.0
         made = values.astype({"f64": np.float64, "f16": np.float16}.get(i.dtype, np.float32))
-        return _on_bf16_grid(made) if i.dtype == "bf16" else made
+        return on_bf16_grid(made) if i.dtype == "bf16" else made
     if i.dtype == "bool":
         live = rng.random(shape) < 0.7
         if edge and live.ndim and live.shape[0]:
@@ -74,7 +74,8 @@ def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random
     return np.sort(values_int, axis=-1) if i.sorted else values_int
 
 
-def _on_bf16_grid(a: Any) -> Any:
+def on_bf16_grid(a: Any) -> Any:
+    """Singles whose lower half is dropped, so that bf16 holds them exactly."""
     return (np.ascontiguousarray(a).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 

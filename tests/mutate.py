@@ -149,3 +149,21 @@ MOVES: tuple[Move, ...] = (
     flip_bits, set_bytes, truncate, extend, splice, edit_size, edit_size, duplicate, reorder, delete, edit_magic,
     edit_digits, edit_digits, edit_word, edit_word, insert_word, swap_lines,
 )  # fmt: skip
+
+
+# ---- printed kernels ----
+
+
+class Seeded:
+    """One change of a printed source: every place where `pattern` stands becomes `new`; `applied` counts them.
+
+    `pattern` is a regular expression; `once` changes the first place only.
+    """
+
+    def __init__(self, pattern: str, new: str, *, once: bool = False) -> None:
+        self.pattern, self.new, self.once, self.applied = re.compile(pattern, re.S), new, once, 0
+
+    def __call__(self, text: str) -> str:
+        changed, count = self.pattern.subn(self.new, text, count=1 if self.once else 0)
+        self.applied += count
+        return changed
