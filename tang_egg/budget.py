@@ -60,6 +60,7 @@ class ErrorBudget:
     """The error that variants of a graph may make (see the module text).
 
     `factor`: times the error of the graph as written. `roundings`: of the result's type, allowed in any case.
+    `relative`: an error that is allowed in any case, as a share of the reference, whatever the graph itself makes.
     `measure`: "tensor" takes max |error| / max |reference|, "element" the largest |error| / |reference|.
     `ranges`: enclosures of inputs by name, as tang_egg.ranges takes them. `samples`: of each kind of inputs.
     `draws`: how values of an input are drawn, where more is known of them than an interval says (a mean that is no
@@ -73,6 +74,7 @@ class ErrorBudget:
     samples: int = 2
     seed: int = 0
     draws: Mapping[str, Draw] = field(default_factory=dict)
+    relative: float = 0.0
 
     def __post_init__(self) -> None:
         wrong = ""
@@ -80,6 +82,8 @@ class ErrorBudget:
             wrong = f"no measure '{self.measure}' of errors"
         elif not (self.factor >= 0 and self.roundings >= 0 and self.samples >= 1):
             wrong = f"a budget of factor {self.factor}, {self.roundings} roundings and {self.samples} samples"
+        elif not 0 <= self.relative < float("inf"):
+            wrong = f"a budget of relative error {self.relative}"
         if wrong:
             raise InputError(
                 wrong,
@@ -113,6 +117,25 @@ class ErrorBudget:
         worst = max((a for a, _ in errors.values()), default=0.0)
         return Verdict(True, f"nothing overflows, and the largest error is {worst:.2g}", errors)
 
+    def allows(self, graph: Graph, plan: Plan, dims: Mapping[str, int] | None = None) -> Verdict:
+        """Whether a graph may run under a plan: its error, beside the one in the types that it has, at most so much.
+
+        Overflow shows in the samples only: what is not finite there is refused.
+        """
+        plan.check({i.name for i in graph.inputs} | {t.name for t in tensors_of(graph.outputs)}, "ErrorBudget.allows")
+        errors: dict[str, tuple[float, float]] = {}
+        for sizes in [dict(dims)] if dims is not None else dim_choices(graph):
+            if work(graph.outputs, sizes) > MOST_WORK:
+                return Verdict(
+                    False, f"more than {MOST_WORK:.0e} values at dims {sizes}: too many to be sampled", errors
+                )
+            for kind, inputs in self.drawn(graph, sizes):
+                refusal = self._compare(graph, graph, plan, sizes, inputs, errors, Plan())
+                if refusal:
+                    return Verdict(False, f"{refusal} on {kind} inputs", errors)
+        worst = max((a for a, _ in errors.values()), default=0.0)
+        return Verdict(True, f"the largest error is {worst:.2g}", errors)
+
     # Overflow.
 
     def _overflow(self, original: Graph, candidate: Graph, plan: Plan) -> str:
@@ -131,7 +154,15 @@ class ErrorBudget:
                     return f"{found.term} may leave {kind}: it lies in {found.range}"
         return ""
 
+    def bound(self, own: float, *kinds: str) -> float:
+        """The largest error that a variant may make where the graph makes `own`; `kinds`: types of the result."""
+        return max(self.factor * own, self.roundings * max(FORMATS[k].epsilon for k in kinds), self.relative)
+
     # Samples.
+
+    def drawn(self, graph: Graph, dims: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Array]]]:
+        """Inputs on which errors are measured, and of which kind they are; floats are float64 as their types hold."""
+        return self._inputs(graph, Plan(), dims)
 
     def _inputs(self, graph: Graph, plan: Plan, dims: Mapping[str, int]) -> Iterator[tuple[str, dict[str, Array]]]:
         """Inputs as they are stored: those of verification moved into the ranges, ends, and nearly equal values."""
@@ -168,26 +199,33 @@ class ErrorBudget:
         dims: Mapping[str, int],
         inputs: Mapping[str, Array],
         errors: dict[str, tuple[float, float]],
+        own_plan: Plan | None = None,
     ) -> str:
-        """What is wrong with the candidate on these inputs, or nothing; keeps the largest errors."""
+        """What is wrong with the candidate on these inputs, or nothing; keeps the largest errors.
+
+        `own_plan`: that of the original, where it is another one.
+        """
         exact = interpret(original, inputs, dims, checked=False)
-        naive = interpret(original, inputs, dims, checked=False, precision=restricted(plan, original))
+        first = plan if own_plan is None else own_plan
+        naive = interpret(original, inputs, dims, checked=False, precision=restricted(first, original))
         found = interpret(candidate, inputs, dims, checked=False, precision=restricted(plan, candidate))
         for t in original.outputs:
             if t.dtype not in ops.FLOATS:
                 if not np.array_equal(found[t.name], exact[t.name]) and np.array_equal(naive[t.name], exact[t.name]):
                     return f"output '{t.name}' is another one than that of the graph"
                 continue
-            own, other = self._error(found[t.name], exact[t.name]), self._error(naive[t.name], exact[t.name])
+            own, other = self.error(found[t.name], exact[t.name]), self.error(naive[t.name], exact[t.name])
             before = errors.get(t.name, (0.0, 0.0))
             errors[t.name] = (max(before[0], own), max(before[1], other))
-            held = plan.storage.get(t.name, t.dtype)
-            least = self.roundings * max(FORMATS[k].epsilon for k in (held, arithmetic(plan, t)))
-            if own > max(self.factor * other, least):
-                return f"output '{t.name}' is off by {own:.2g}, the graph as written by {other:.2g}"
+            held = first.storage.get(t.name, t.dtype)
+            allowed = self.bound(other, held, arithmetic(first, t))
+            if own > allowed:
+                least = f", {allowed:.2g} are allowed" if own_plan is not None else ""
+                return f"output '{t.name}' is off by {own:.2g}, the graph as written by {other:.2g}{least}"
         return ""
 
-    def _error(self, got: Array, exact: Array) -> float:
+    def error(self, got: Array, exact: Array) -> float:
+        """The error of a result by the measure of this budget."""
         if self.measure == "tensor":
             return relative_error(got, exact)
         worst = 0.0

@@ -31,7 +31,7 @@ from tang_egg.measure import call_seconds, summary
 from tang_egg.measure_build import Builder, Built, printed_alone
 from tang_egg.program import Program, single_program
 from tang_egg.run import CompiledProgram, Printed, threads
-from tang_egg.verify import Verification, _check_samples, _rounding, _Run, _tame_inputs, run_filled
+from tang_egg.verify import Verification, _check_samples, _Run, _tame_inputs, rounding, run_filled
 from tang_egg.verify_compare import excess, told, values_of
 from tang_egg.verify_inputs import sample_inputs
 from tang_egg.verify_sample import work
@@ -249,7 +249,7 @@ class _Reference:
             got = run_filled(self.graph, runner, inputs, dims, 0xFF)
             for t in self.graph.outputs:
                 values, exact = values_of(got[t.name], t.dtype), expected[t.name]
-                if excess(values, exact, t.dtype) > 1.0 and not _rounding(self.graph, t, inputs, dims, values, t.dtype):
+                if excess(values, exact, t.dtype) > 1.0 and not rounding(self.graph, t, inputs, dims, values, t.dtype):
                     raise VerificationError(
                         f"it is wrong {told(values, exact, t.dtype)}",
                         where=str(schedule),

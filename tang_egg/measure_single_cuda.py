@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 from tang_egg.errors import TangError, TargetError, VerificationError
 from tang_egg.extract.certify_ledger import Refused, Timed, Trial
 from tang_egg.ir import Graph, Tensor
 from tang_egg.measure_cuda import Call, Clock, cold_calls, time_calls
+from tang_egg.measure_pace import BUILD, COMPARE, REPEAT, TIME, Pace
 from tang_egg.measure_single import program_of
 from tang_egg.run import threads
 from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels
 from tang_egg.run_cuda_driver import Driver
+from tang_egg.run_grid import GridProgram
 from tang_egg.verify import run_filled, verify
 from tang_egg.verify_compare import excess, told, values_of
 from tang_egg.verify_inputs import sample_inputs
@@ -34,13 +37,16 @@ class CudaKernels:
     batch: int = 8
     rounds: int = 9
     clock: Clock | None = None
+    pace: Pace = field(default_factory=Pace)
     _results: dict[tuple[Tensor, ...], tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
 
     def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
         """One result per trial, in order. Replays are few and short; `seconds` is not used up.
 
-        NVRTC compiles inside of this process and cannot be stopped: `within` is not looked at.
+        NVRTC compiles inside of this process and cannot be stopped: kernels are compiled a few at a time, and what
+        would end late, as slow as the slowest before it, is not begun and has no result.
         """
+        until = time.perf_counter() + within
         found: dict[int, Timed | Refused | None] = {}
         legal: list[int] = []
         for n, t in enumerate(trials):
@@ -49,19 +55,39 @@ class CudaKernels:
                 legal.append(n)
             except TangError as error:
                 found[n] = Refused("lowering", error.what)
-        with ThreadPoolExecutor(threads()) as pool:
-            jobs = {n: pool.submit(self._compiled, trials[n]) for n in legal}
-            made = {n: job.result() for n, job in jobs.items()}
+        made = self._built(trials, legal, until)
+        found |= {n: None for n in legal if n not in made}
         calls: dict[str, Call | Sequence[Call]] = {}
         for n, runner in made.items():
+            if not self.pace.room(until, REPEAT if trials[n].kernel.outputs in self._results else COMPARE, TIME):
+                found[n] = None
+                continue
             wrong = runner if isinstance(runner, Refused) else self._compared(trials[n], runner)
             if wrong is not None:
                 found[n] = wrong
             elif isinstance(runner, CudaProgram):
                 calls[str(n)] = self._call(trials[n], runner)
-        timings = time_calls(calls, rounds=self.rounds, clock=self.clock) if calls else {}
+        with self.pace.step(TIME):
+            timings = time_calls(calls, rounds=self.rounds, clock=self.clock) if calls else {}
         found |= {int(name): Timed(x.median, x.spread, x.runs) for name, x in timings.items()}
         return [found[n] for n in range(len(trials))]
+
+    def ending(self, kernels: int) -> float:
+        """Seconds that a program of so many kernels takes to be compiled and compared with the interpreter."""
+        return self.pace.each(BUILD) * ceil(kernels / threads()) + kernels * self.pace.each(COMPARE)
+
+    def _built(self, trials: list[Trial], legal: list[int], until: float) -> dict[int, CudaProgram | Refused]:
+        """What came of compiling some trials, as many at a time as there are threads, until the time is over."""
+        made: dict[int, CudaProgram | Refused] = {}
+        with ThreadPoolExecutor(threads()) as pool:
+            for k in range(0, len(legal), threads()):
+                if not self.pace.room(until, BUILD, COMPARE if not self._results else REPEAT, TIME):
+                    break
+                group = legal[k : k + threads()]
+                with self.pace.step(BUILD):
+                    jobs = {n: pool.submit(self._compiled, trials[n]) for n in group}
+                    made |= {n: job.result() for n, job in jobs.items()}
+        return made
 
     def _compiled(self, trial: Trial) -> CudaProgram | Refused:
         schedule = trial.kernel.schedules[trial.schedule]
@@ -81,8 +107,10 @@ class CudaKernels:
         known = self._results.get(trial.kernel.outputs)
         try:
             if known is not None:
-                return _differs(graph, runner, *known)
-            verify(graph, program, runner, {"kernel": schedule})
+                with self.pace.step(REPEAT):
+                    return differs(graph, runner, *known)
+            with self.pace.step(COMPARE):
+                verify(graph, program, runner, {"kernel": schedule})
             while len(self._results) >= self.batch:  # arrays are large: only those of a batch are kept
                 self._results.pop(next(iter(self._results)))
             inputs = sample_inputs(graph, {}, edge=False)
@@ -100,7 +128,9 @@ class CudaKernels:
         return cold_calls(runner, arrays, dims) if self.cache == "cold" else runner.prepare(arrays, dims)
 
 
-def _differs(graph: Graph, runner: CudaProgram, inputs: Mapping[str, Any], found: Mapping[str, Any]) -> Refused | None:
+def differs(
+    graph: Graph, runner: CudaProgram | GridProgram, inputs: Mapping[str, Any], found: Mapping[str, Any]
+) -> Refused | None:
     """Why results are not those of a schedule that was right: by more than both may be off."""
     got = run_filled(graph, runner, inputs, {}, 0xFF)
     for t in graph.outputs:

@@ -2,24 +2,29 @@
 
 why NAME      ::= a tensor, an output or a kernel
 why_not WHAT  ::= a law | a tensor, output or kernel | NAME+NAME | a number of the list of candidates
-                | KERNEL: SCHEDULE | KERNEL: 64x64 in 16 KiB
+                | KERNEL: SCHEDULE | KERNEL: 64x64 in 16 KiB | a question about the graph itself (report_why_graph)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+from tang_egg.budget import ErrorBudget
 from tang_egg.extract.derive import Step
 from tang_egg.extract.explain import Choice, Place, Reason
-from tang_egg.ir import Tensor, sources
+from tang_egg.ir import Graph, Tensor, sources
+from tang_egg.pipeline import extract
 from tang_egg.report_answer import Answer
 from tang_egg.report_asked import SHOWN, Known, Spot, alternatives, listed, named_laws
+from tang_egg.report_why_cycle import cycle_answer
+from tang_egg.report_why_graph import SCAN, graph_answer
 from tang_egg.report_why_measured import with_some, without
 from tang_egg.report_why_not import candidate_answer, law_answer, pair_answer
 from tang_egg.report_why_schedule import schedule_answer
 from tang_egg.report_words import spoken
+from tang_egg.text import parse_graph
 
 
 class Asked(Known):
@@ -43,6 +48,9 @@ class Asked(Known):
         Raises TangError, listing what can be asked, when `what` is none of these.
         """
         asked = what.strip()
+        about = graph_answer(self.extraction.graph, asked)
+        if about is not None:
+            return about
         if asked.isdecimal():
             return candidate_answer(self, asked)
         if ":" in asked:
@@ -171,3 +179,20 @@ class Asked(Known):
             lines += [f"it computes on the way {listed(way)}"] if way else []
             lines += [f"it is read by kernel {listed(readers)}"] if readers else []
         return tuple(lines)
+
+
+def why_not(
+    graph: Graph | str, what: str, *, budget: ErrorBudget | None = None, sizes: Mapping[str, int] | None = None
+) -> Answer:
+    """Why something is not done to a graph, or could be: nothing is compiled.
+
+    `what`: as `Compiled.why_not` takes it. `graph`: a graph, or a text that need not state one. `budget`: for
+    questions about types, by default twice the error of the graph in its own. `sizes`: of symbolic dims.
+    Raises TangError, listing what can be asked, for anything else.
+    """
+    if isinstance(graph, str):
+        asked = SCAN.fullmatch(what)
+        if asked is not None:
+            return cycle_answer(graph, asked["name"], what)
+        graph = parse_graph(graph)
+    return graph_answer(graph, what, budget, sizes) or Asked(extract(graph)).why_not(what)

@@ -1,13 +1,15 @@
-"""Ten prepared questions, each answered for the right reason: laws, limits, refusals, floors, measurements, space."""
+"""Prepared questions, each answered for the right reason: laws, limits, refusals, floors, measurements, space."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 import tang_egg as te
 from tang_egg import report_format as say
+from tang_egg.cli import saturate_main
 from tang_egg.cost.floor_schedule import one_thread
 from tang_egg.errors import TangError
 from tang_egg.examples import EXAMPLES
@@ -167,13 +169,111 @@ def test_10_the_uncentred_variance_is_refused_and_ieee_values_forbid_the_one_pas
     assert why.kind == "values"
 
 
+MIDDLE = """graph("middle")
+X = input(f32[4, 32])
+mid = monoid("mid")
+mid.m = component(real, identity=0.0, combine=(left.m + right.m) * 0.5)
+y[i] = mid[j](X[i, j])
+output(y)
+"""
+"""A fold whose combine depends on how points are grouped."""
+BOTH_WAYS = """graph("both")
+x = input(f32[8])
+h[t:8] = x[t] + h[t - 1] * h[t + 1]
+output(h)
+"""
+
+
+def test_11_a_fold_that_is_not_associative_is_not_split() -> None:
+    answer = te.why_not(te.parse_graph(MIDDLE), "split X:1 in 8")
+    assert answer.verdict == "the fold of 'mid' along X:1, in y, cannot be split into 8 shares"
+    (why,) = answer.reasons
+    assert why.kind == "law" and why.text.startswith("fold.split (reassociates) computes shares")
+    assert "monoid 'mid': it is not associative: (a ∘ b) ∘ c and a ∘ (b ∘ c) are (m: " in why.text
+    sums = te.why_not(te.parse_graph(MIDDLE.replace("mid[j]", "sum[j]")), "split X:1 in 8")
+    assert "can be split into 8 shares: sum is associative" in sums.verdict
+    (cost,) = sums.reasons
+    assert cost.kind == "cost" and cost.seconds is not None and cost.seconds[0] > cost.seconds[1] > 0
+    wrong = MIDDLE.replace("(left.m + right.m) * 0.5", "left.m + right.m").replace("identity=0.0", "identity=1.0")
+    assert "its identity is not neutral" in te.why_not(te.parse_graph(wrong), "split X:1 in 8").reasons[0].text
+
+
+def test_12_sums_in_f16_are_beyond_the_error_budget_until_it_is_wide_enough() -> None:
+    graph = te.graph("product", C=te.matmul(te.input("A", (16, 64)), te.input("B", (64, 16))))
+    unit = {"A": (-1.0, 1.0), "B": (-1.0, 1.0)}
+    answer = te.why_not(graph, "accumulate C in f16", budget=te.ErrorBudget(ranges=unit))
+    assert answer.verdict == "the states of C in f16: beyond the error budget"
+    error, limit = answer.reasons
+    assert error.kind == "budget" and "output 'C' is off by 0.00" in error.text and "are allowed on" in error.text
+    assert limit.kind == "limit" and "kernels hold states in f32, f64" in limit.text
+    wide = te.why_not(graph, "accumulate C in f16", budget=te.ErrorBudget(ranges=unit, relative=0.05))
+    assert wide.verdict == "the states of C in f16: within the error budget"
+    large = te.ErrorBudget(ranges=dict.fromkeys("AB", (-100.0, 100.0)), relative=0.05)
+    (why, _) = te.why_not(graph, "accumulate C in f16", budget=large).reasons
+    assert why.kind == "limit" and "lies in [-640000, 640000], beyond 65504" in why.text
+    stored = te.why_not(graph, "store C in bf16", budget=te.ErrorBudget(ranges=unit, relative=0.05))
+    assert "C stored in bf16: within the error budget" in stored.verdict
+
+
+def test_13_a_recurrence_that_needs_what_comes_after_it_has_no_order() -> None:
+    answer = te.why_not(BOTH_WAYS, "scan h")
+    assert answer.verdict == "h depends on itself in a cycle: there is no order in which its points can be computed"
+    (why,) = answer.reasons
+    assert why.kind == "limit" and why.text == (
+        "h needs itself (-1) and (+1): no order of its points has all of these before it"
+    )
+    back = te.why_not(BOTH_WAYS.replace(" * h[t + 1]", ""), "scan h")
+    assert back.verdict == "h is a recurrence: written as a scan it is a fold up to each point"
+    assert back.reasons[0].kind == "law" and "(-1) (h reads h[t - 1])" in back.reasons[0].text
+    pair = "u[i:8] = v[i] + x[i]\nv[i:8] = u[i] * 2.0\nw[i] = x[i]\n"
+    (same,) = te.why_not(pair, "scan v").reasons
+    assert same.text == "the dependences v → u → v close a cycle at the same point: v reads u[i], u reads v[i]"
+    assert te.why_not(pair, "scan w").verdict == "w does not depend on itself"
+    gathered = te.why_not("h[t:8] = h[k[t]] + 1.0\n", "scan h")
+    assert "not a fixed way apart" in gathered.reasons[0].text
+
+
+def test_the_command_asks_about_graphs_that_cannot_be_compiled_or_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text, ask, said in (
+        ("middle", MIDDLE, "split X:1 in 8", "it is not associative"),
+        ("both", BOTH_WAYS, "scan h", "no order of its points"),
+    ):
+        (tmp_path / f"{name}.tang").write_text(text)
+        assert saturate_main([str(tmp_path / f"{name}.tang"), "--why-not", ask]) == 0
+        assert said in " ".join(capsys.readouterr().out.split())
+        assert saturate_main([str(tmp_path / f"{name}.tang"), "--no-run"]) == 2
+        capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("ask", "what", "mend"),
+    [
+        ("split X:1 in 0", "'X:1' in 0 parts", "give a whole number from 1 to"),
+        ("split X:1 in many", "'X:1' in 'many' parts", "give a whole number from 1 to"),
+        ("split Q in 2", "nothing is named 'Q'", ""),
+        ("split X:0 in 2", "nothing folds along 'X:0'", "name an axis that a fold runs over"),
+        ("accumulate y in f17", "no float type 'f17'", "use one of: f64, f32"),
+        ("accumulate X in f16", "'X' is no tensor with folds of floats", "name one of: y"),
+        ("store Q in f16", "'Q' is no tensor of floats", "name one of: y"),
+        ("scan q", "no tensor of the text is called 'q'", "name one of: y"),
+    ],
+)
+def test_a_question_about_a_graph_that_makes_no_sense_is_refused(ask: str, what: str, mend: str) -> None:
+    graph = te.parse_graph(MIDDLE.replace("mid[j]", "sum[j]"))
+    with pytest.raises(TangError) as error:
+        te.why_not(graph, ask)
+    assert error.value.what == what and mend in error.value.mend and error.value.where == f"--why-not {ask}"
+
+
 @pytest.mark.parametrize(
     ("ask", "what", "mend"),
     [
         ("D: point", "no kernel is named 'D'", "name one of C"),
         ("C: nonsense", "'nonsense' is neither a schedule nor a tile", "or KERNEL: 64x64 in 16 KiB"),
         ("C:", "'' is neither a schedule nor a tile", "write KERNEL: SCHEDULE"),
-        ("C: tile tile=i", "cannot read 'tile=i' in a schedule", "write it as print_schedule does"),
+        ("C: tile tile=i", "cannot read 'tile=i' in a schedule", "'i' has 1 parts, not 2: write tile=i:4,j:*"),
         ("C: 2x2x2 in 1 KiB", "a tile of 3 sides and 1024 bytes cannot be asked about", "give from 1 to 2 positive"),
         ("C: 0x4 in 1 KiB", "a tile of 2 sides and 1024 bytes cannot be asked about", "give from 1 to 2 positive"),
     ],
