@@ -15,8 +15,12 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.candidates_keep import fetched, parted
+from tang_egg.codegen.candidates_nested import looked_up, nested
 from tang_egg.codegen.candidates_pack import packed
+from tang_egg.codegen.candidates_turn import STATES, columns, strips, turned
 from tang_egg.codegen.lower_fold import group_of
+from tang_egg.codegen.lower_guard import guarded_entries
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import PLAIN, FoldPlan, Schedule
 
@@ -30,6 +34,8 @@ COLUMN_ROWS, COLUMN_TILES = 8, 8
 """Rows of columns that are folded between two visits of their states, and tiles of columns that there should be."""
 PAST_CACHES = 1 << 24
 """Bytes of outputs from which on they are written past the caches."""
+LONG_STREAM = 256
+"""Points of a streamed index of copied operands from which on its tiles are twice as long."""
 FEW_OUTPUTS = 64
 """Longest output axis that a fold by blocks holds whole."""
 
@@ -57,7 +63,9 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, .
     outputs = aligned(outputs)
     shape = _shape(outputs)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
-    found = [*packed(outputs, first, threads), first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
+    first = replace(first, fetch=fetched(outputs, first))
+    found = [*packed(outputs, first, threads), *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES))]
+    found += [*columns(outputs, threads), first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
     found += _both_scans(shape, first, threads)
     found += [replace(first, parallel=()), _parallel(shape, PLAIN, threads), PLAIN]
     return tuple(dict.fromkeys(found))
@@ -85,8 +93,10 @@ def _first(shape: Shape) -> Schedule:
         return _scan(shape)
     streamed = _streamed(shape)
     if streamed:
-        return _lanes(shape, streamed) or _stream(shape, streamed)
-    return _tile(shape)
+        lanes = _lanes(shape, streamed)
+        beside = None if lanes else nested(shape.folds, shape.common)
+        return (lanes and _at_hand(shape, streamed)) or lanes or beside or _stream(shape, streamed)
+    return looked_up(shape.folds, shape.vector) or _tile(shape)
 
 
 def _streamed(shape: Shape) -> list[Reduce]:
@@ -110,11 +120,18 @@ def _rows(index: Index, most: int = 6) -> int:
 def _scan(shape: Shape) -> Schedule:
     v = shape.vector
     order = tuple(i.name for i in shape.common if i not in shape.scanned)
-    tile = ((v.name, n),) if v is not None and (n := _fits(v, 16, 8, 4)) > 1 else ()
+    tile = ((v.name, n),) if v is not None and (n := _fits(v, *_beside(shape, v), 16, 8, 4)) > 1 else ()
     if not tile and order and (others := [i for i in shape.common if i not in shape.scanned]):
         n = _fits(others[-1], 8, 4)
         tile = ((others[-1].name, n),) if n > 1 else ()
-    return Schedule("scan", order=order, tile=tile)
+    return strips(shape.outputs, Schedule("scan", order=order, tile=tile), PAST_CACHES)
+
+
+def _beside(shape: Shape, v: Index) -> tuple[int, ...]:
+    """Wider vectors of a scan whose states are folded at each point: sums side by side hide each other's latency."""
+    rows = prod(i.size.value or 0 for i in shape.common if i is not v and i not in shape.scanned)
+    held = prod(i.size.value or STATES for f in shape.folds for i in f.indices) if shape.folds else STATES
+    return tuple(n for n in (64, 32) if rows >= 4 and held * n * 4 <= STATES and v.size.value and v.size.value % n == 0)
 
 
 def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
@@ -150,6 +167,9 @@ def _stream(shape: Shape, streamed: list[Reduce]) -> Schedule:
         fold = [(n, replace(p, size=min(p.size, COLUMN_ROWS))) for n, p in fold]
     elif row is not None:
         tile.append((row.name, _many_rows(row, bool(stage)) if len(tile) or stage else _rows(row)))
+    if stage and tile:  # rows that share a copy share the moves of their states too
+        long = {f.indices[-1].name for f in streamed if (f.indices[-1].size.value or 0) >= LONG_STREAM}
+        fold = [(n, replace(p, size=2 * p.size) if n in long else p) for n, p in fold]
     tile = [(n, size) for n, size in tile if size != 1]
     plans = tuple((n, p) for n, p in dict(fold).items() if p.size > 1)
     names = tuple(dict.fromkeys(r.source.name for r in stage))
@@ -183,6 +203,16 @@ def _lane_count(f: Reduce) -> int:
     return 16 if len(f.body) <= 3 else 8
 
 
+def _at_hand(shape: Shape, streamed: list[Reduce]) -> Schedule | None:
+    """Rows one by one, their folds in turn, with what is shared kept; None where a row is too long for that."""
+    rows = tuple(dict.fromkeys(f.indices[-1] for f in streamed))
+    found = parted(shape.outputs, rows)
+    plain = None if found is None else _tile(_shape(found))
+    if plain is None or plain.shape != "split" or plain.stage:
+        return None
+    return replace(plain, keep=tuple(i.name for i in rows))
+
+
 def tile_of_lanes(size: int | None, lanes: int) -> int:
     """Points of a tile of lanes: a multiple of their number that wastes little of an axis; 0 where it is too short."""
     if size is None:
@@ -209,7 +239,9 @@ def _all_along(streamed: list[Reduce], row: Index) -> bool:
 def _many_rows(row: Index, copied: bool) -> int:
     """Rows that share a tile of the streamed index: more where it is copied first."""
     size = row.size.value
-    return 32 if copied and size is not None and size >= 64 else _fits(row, 16, 8, 4)
+    if copied and size is not None and size >= 64:  # sixes fill the registers of a tile, fours two thirds of them
+        return min((48, 24, 32), key=lambda n: -(-size // n) * n * (1 if n % 6 == 0 else 1.25))
+    return _fits(row, 16, 8, 4)
 
 
 def _in_order(r: Read, streamed: Index, inner: tuple[Index, ...]) -> bool:
@@ -236,9 +268,16 @@ def _tile(shape: Shape) -> Schedule:
         if v is not None and v.name in tile and _runs_along(f, last, v):
             del tile[v.name]
         if v is None or v not in _needs(f) or v.name not in tile:
+            beside = [g for g in shape.folds if g.indices[-1].name == last.name]  # one plan serves them all
+            guarded = all(guarded_entries(g) is not None for g in beside)
+            if guarded and (n := _fits(last, 64, 32, 16, 8)) > 1:
+                fold[last.name] = FoldPlan("guard", n)
+                kind = "split" if kind == "point" else kind
+                continue
             lanes = _fits(last, 32, 16, 8)
             if lanes > 1 and f.monoid.commutative and not any(c.axes for c in f.monoid.components):
-                fold[last.name] = FoldPlan("lanes", lanes if len(f.body) == 1 else 8)
+                few = min(lanes, 16 if len(f.body) == 2 else 8)  # of two components, two vectors each
+                fold[last.name] = FoldPlan("lanes", lanes if len(f.body) == 1 else few)
                 kind = "split" if kind == "point" else kind
             continue
         reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
@@ -360,6 +399,10 @@ def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
     found: list[Schedule] = []
     if first.store:
         found.append(replace(first, store=""))
+    if first.fetch:
+        found.append(replace(first, fetch=()))
+    if first.keep and (lanes := _lanes(shape, _streamed(shape))) is not None:
+        found += [_past_caches(shape, lanes), _stream(shape, _streamed(shape))]
     if any(plan.lanes for _, plan in first.fold):
         found.append(_stream(shape, _streamed(shape)))
     if first.stage:
@@ -373,7 +416,7 @@ def _variants(shape: Shape, first: Schedule) -> list[Schedule]:
     for n, (name, plan) in enumerate(first.fold):
         for other in (plan.size // 2, plan.size * 2):
             if other >= 4:
-                if plan.lanes and plan.how == "stream" and other % plan.lanes:
+                if (plan.lanes and plan.how == "stream" and other % plan.lanes) or (plan.how == "guard" and other % 8):
                     continue
                 changed = (name, replace(plan, size=other))
                 found.append(replace(first, fold=(*first.fold[:n], changed, *first.fold[n + 1 :])))

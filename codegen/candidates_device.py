@@ -8,9 +8,12 @@ else runs on grids of threads (candidates_grid).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 from typing import Any
 
+from tang_egg.affine import Index
 from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.device import SHARED_LIMIT
 from tang_egg.codegen.lower_mma import REGISTERS, lower_mma, shared_bytes
@@ -26,6 +29,8 @@ UNITS = 132
 SPARE = 32
 """Registers of a thread that hold neither scores nor state."""
 COLUMNS = (256, 192, 128, 64)
+NARROW = 64
+"""Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
 
 
 def device_schedules(outputs: tuple[Tensor, ...], precise: bool = True) -> tuple[Schedule, ...]:
@@ -35,23 +40,30 @@ def device_schedules(outputs: tuple[Tensor, ...], precise: bool = True) -> tuple
     """
     plain = grid_schedules(outputs, wide=True)
     try:
-        found = _fitting(outputs, plan(outputs), precise)
+        found = list(_fitting(outputs, plan(outputs), precise))
     except Refused:
         return plain
     return (*dict.fromkeys(found), *plain)
 
 
-def _fitting(outputs: tuple[Tensor, ...], p: Plan, precise: bool) -> list[Schedule]:
+def planned(outputs: tuple[Tensor, ...], precise: bool = True) -> Plan | None:
+    """The plan of a kernel that matrix units can take, for some schedule; None for any other. `precise`: as above."""
+    try:
+        p = plan(outputs)
+        return p if next(_fitting(outputs, p, precise), None) is not None else None
+    except Refused:
+        return None
+
+
+def _fitting(outputs: tuple[Tensor, ...], p: Plan, precise: bool) -> Iterator[Schedule]:
     if p.dtype == "f32" and precise:
         raise Refused("f32 operands")
     unit = "tf32" if p.dtype == "f32" else ""
     wanted = _nested(p) if p.contractions and p.matrices else _scoring(p) if p.contractions else _multiplying(p)
-    legal: list[Schedule] = []
     for s in wanted:
         fitted = _deepest(outputs, replace(s, unit=unit))
         if fitted is not None:
-            legal.append(fitted)
-    return legal
+            yield fitted
 
 
 def _deepest(outputs: tuple[Tensor, ...], s: Schedule) -> Schedule | None:
@@ -131,16 +143,48 @@ def _scoring(p: Plan) -> list[Schedule]:
 
 
 def _multiplying(p: Plan) -> list[Schedule]:
-    """Plain and staged products: the tile of columns with the fewest idle units in its last wave, then the widest."""
+    """Plain and staged products: the tile of columns with the fewest idle units in its last wave, then the widest.
+
+    Narrow products have tiles of fewer rows, and so more stages: more bytes are on their way at a time.
+    """
     assert p.column is not None
     widths = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
     stream = p.width
 
-    def waves(columns: int) -> float:
-        tiles = -(-(p.row.size.value or 4096) // 128) * -(-(p.column.size.value or 4096) // columns)  # type: ignore[union-attr]
-        for i in p.batch:
-            tiles *= i.size.value or 1
-        return -(-tiles // UNITS) * (columns + 32)
+    ordered = sorted(widths, key=lambda n: (_waves(p, n), -n))
+    wide = [_named(p, 128, stream, n, stages=8) for n in ordered]
+    return [*(_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128), *wide]
 
-    ordered = sorted(widths, key=lambda n: (waves(n), -n))
-    return [_named(p, 128, stream, n, stages=8) for n in ordered]
+
+def is_narrow(p: Plan) -> bool:
+    """Whether a product has so few rows that reading its other operand takes all the time."""
+    return p.column is not None and not p.contractions and 0 < (p.row.size.value or 0) <= NARROW
+
+
+def _tiles(p: Plan, columns: int) -> int:
+    """How many tiles of 128 rows and so many columns there are."""
+    tiles: int = -(-_typical(p.row) // 128) * prod(i.size.value or 1 for i in p.batch)
+    return tiles * (-(-_typical(p.column) // columns) if p.column is not None else 1)
+
+
+def _typical(i: Index) -> int:
+    return 4096 if i.size.value is None else i.size.value
+
+
+def _waves(p: Plan, columns: int) -> float:
+    """The time of all tiles in rounds over the chip; a tile costs its columns and what each tile costs beside them."""
+    return -(-_tiles(p, columns) // UNITS) * (columns + 32)
+
+
+def busy(p: Plan, shares: int = 1) -> float:
+    """The share of the units that the tiles of a plan keep busy, work that is done once per tile of columns counted.
+
+    `shares`: into how many parts the stream is split over blocks.
+    """
+    if p.column is None or p.contractions or shares > 1:
+        tiles = _tiles(p, LONGEST) * shares
+        again = -(-_typical(p.column) // LONGEST) if p.column is not None else 1
+        return tiles / again / (-(-tiles // UNITS) * UNITS)
+    widths = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    done = _typical(p.row) / 128 * _typical(p.column) * prod(i.size.value or 1 for i in p.batch) / UNITS
+    return done / min(_waves(p, n) for n in widths)

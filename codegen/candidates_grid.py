@@ -14,6 +14,8 @@ from math import prod
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.lower_fold import group_of, part_of
+from tang_egg.codegen.lower_scan_grid import scannable
+from tang_egg.codegen.lower_turn_grid import turned_reads
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Tensor, free, walk
 from tang_egg.ops import BYTES
 from tang_egg.schedule import FoldPlan, Schedule
@@ -28,6 +30,12 @@ WIDE, MOST = 16, 8
 """Bytes of the widest access of a thread, and elements that it moves at most."""
 HELD_BYTES = 256
 """Bytes of a row that a lane keeps in registers."""
+FEW = 8
+"""Rows of a narrow operand that a lane has the states of, at most."""
+SQUARE = 16
+"""Points of both axes from which on elements that lie across turn in shared memory."""
+BUSY = 1 << 12
+"""Warps that keep a chip busy: where rows are fewer, more warps share each."""
 MANY = 1 << 16
 """Threads that keep a chip busy: a register tile must leave as many."""
 
@@ -68,16 +76,26 @@ def grid_schedules(outputs: tuple[Tensor, ...], wide: bool = False) -> tuple[Sch
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (plain,)  # nothing is stored, and elements that do not exist cannot be told apart
     folds = _folds(outputs)
-    inside = [i for i in common if _repeats(i, folds)]
+    inside = [] if _idle(common, folds) else [i for i in common if _repeats(i, folds)]
     held = [i for i in inside if _partly(i, folds) and 1 < (i.size.value or 0) <= HELD]
     grid = [i for i in common if i not in inside]
     threads = Schedule("point", grid=tuple(i.name for i in grid), tile=tuple((i.name, 0) for i in held))
+    scans = [*_turned(outputs, threads, grid), *_scans(outputs, threads, folds, scanned)] if wide else []
     tiled = [] if held else [replace(threads, shape="tile", tile=t) for t in _tiles(grid, folds)]
     warps = _warps(outputs, threads, folds, {*grid, *held, *scanned}, wide)
+    few = _few(grid, folds) if wide and not held and _apart(grid, inside, folds) else []
+    if few:  # each lane keeps the states of all of them, so that the operand that lacks them is read once
+        kept = replace(
+            threads,
+            grid=tuple(i.name for i in grid if i not in few),
+            tile=(*threads.tile, *((i.name, 0) for i in few)),
+        )
+        warps = [*_warps(outputs, kept, folds, {*grid, *held, *scanned}, wide), *warps]
+        tiled = []
     found = [*(_points(outputs, threads, grid) if wide else ()), threads, *warps]
     if warps and not tiled and _apart(grid, inside, folds):
         found = [*warps, threads]
-    return tuple(dict.fromkeys([*tiled, *found, plain]))
+    return tuple(dict.fromkeys([*scans, *tiled, *found, plain]))
 
 
 def _folds(outputs: tuple[Tensor, ...]) -> list[_Fold]:
@@ -114,6 +132,12 @@ def size_of(i: Index) -> int:
     return UNKNOWN if i.size.value is None else i.size.value
 
 
+def _idle(axes: list[Index], folds: list[_Fold]) -> bool:
+    """Whether all points together leave a chip idle and fold little each: to repeat work then costs nothing."""
+    short = all(f.outer and f.work <= LONG for f in folds)
+    return short and all(i.size.value is not None for i in axes) and prod(size_of(i) for i in axes) < MANY
+
+
 def _repeats(i: Index, folds: list[_Fold]) -> bool:
     """Whether points of an output axis would repeat most of the work, since the largest fold lacks the axis."""
     lacking = max((f.work for f in folds if i not in f.all), default=0)
@@ -125,6 +149,18 @@ def _repeats(i: Index, folds: list[_Fold]) -> bool:
 def _partly(i: Index, folds: list[_Fold]) -> bool:
     """Whether only some components of a fold, or not the folds inside it, need an axis."""
     return any(i in f.all and (any(i not in p for p in f.parts) or _lacked_inside(i, f)) for f in folds)
+
+
+def _few(grid: list[Index], folds: list[_Fold]) -> list[Index]:
+    """The short axes of the grid that the largest operand of the most costly fold lacks, where these are long."""
+    outer = [f for f in folds if f.outer and f.reads()]
+    if not outer:
+        return []
+    main = max(outer, key=lambda f: f.work)
+    largest = max(main.reads(), key=lambda r: prod(size_of(i) for i in free(r)))
+    lacked = [i for i in grid if i in main.all and i not in free(largest)]
+    short = [i for i in lacked if 1 < (i.size.value or 0) <= FEW]
+    return short if prod(size_of(i) for i in short) <= FEW and len(main.parts) == 1 else []
 
 
 def _lacked_inside(i: Index, f: _Fold) -> bool:
@@ -167,6 +203,53 @@ def _warps(
     plain = replace(threads, shape="split", warp=lanes, fold=tuple(plans.items()))
     ends = [i for i in last if i is not None]
     return [*(s for t in (True, False) if wide for s in _wide(outputs, plain, folds, ends, t)), plain]
+
+
+def _turned(outputs: tuple[Tensor, ...], threads: Schedule, grid: list[Index]) -> list[Schedule]:
+    """The schedule for reads that lie across the outputs' last axis: the axis along which most bytes are read turns."""
+    last = outputs[0].axes[-1] if outputs[0].axes else None
+    if last is None or set(grid) != set(outputs[0].axes) or (last.size.value or 0) < SQUARE:
+        return []
+    weights: dict[Index, int] = {}
+    for i in grid:
+        if (i.size.value or 0) >= SQUARE:
+            weights[i] = sum(BYTES[s.source.dtype] for s in turned_reads(outputs, i))
+    best = max(weights, key=lambda i: weights[i], default=last)
+    return [replace(threads, shape="grid", across=(best.name, last.name))] if weights.get(best) else []
+
+
+def _scans(
+    outputs: tuple[Tensor, ...], threads: Schedule, folds: list[_Fold], scanned: set[Index]
+) -> list[Schedule]:  # fmt: skip
+    """The schedules by warps that share the scans along the rows of an output, and the folds over whole rows."""
+    along = next((t.axes[-1] for t in outputs if t.axes and t.axes[-1] in scanned), None)
+    if along is None or size_of(along) < LONG or not scannable(outputs, along):
+        return []
+    v = _side_by_side(along, outputs)
+    rows = prod(size_of(i) for i in outputs[0].axes if i is not along)
+    team = next((n for n in (8, 4, 2) if size_of(along) >= n * 4 * LONG * v), 0)
+    while 0 < team < LONG and rows * team < BUSY and size_of(along) >= 2 * team * LONG * v:
+        team *= 2
+    plans: dict[str, FoldPlan] = {}
+    for f in folds:
+        i = f.fold.indices[-1]
+        if f.fold.monoid.commutative and along not in f.all and size_of(i) >= LONG:
+            plans[i.name] = FoldPlan("warp", _side_by_side(i, outputs))
+    tile = ((along.name, v),) if v > 1 else ()
+    base = replace(threads, shape="scan", warp=(along.name,), fold=tuple(plans.items()), tile=(*threads.tile, *tile))
+    shared = [replace(base, stage=_ahead(outputs, along, v, LONG * team), team=team)] if team else []
+    return [*shared, replace(base, stage=_ahead(outputs, along, v, LONG))]
+
+
+def _ahead(outputs: tuple[Tensor, ...], along: Index, v: int, seats: int) -> tuple[str, ...]:
+    """The inputs whose rows lanes can have in registers before they start, each `v` elements side by side."""
+    found: dict[str, int] = {}
+    for s in walk(*(t.body for t in outputs)):
+        if isinstance(s, Read) and s.coordinates and s.coordinates[-1] == affine(along) and len(free(s)) > 1:
+            each = -(-size_of(along) // (v * seats)) * v * BYTES[s.source.dtype]
+            if along.size.value is not None and each <= HELD_BYTES:
+                found[s.source.name] = each
+    return tuple(sorted(found)) if sum(found.values()) <= HELD_BYTES else ()
 
 
 def _wide(

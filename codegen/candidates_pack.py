@@ -29,6 +29,10 @@ SOME_COLUMNS = 192
 """Columns for each thread from which on threads share the columns of a product that has fewer rows."""
 SOME_ROWS = 48
 """Rows of a block where it is not known how many there are: few, so that all threads get some."""
+FEW_COLUMNS = 192
+"""Most columns of a block where all rows are one block."""
+FAR, FAR_COLUMNS, FAR_POINTS = 1 << 22, 1024, 128
+"""Elements of columns that no cache holds, and a block of them: longer pieces of memory, fewer points."""
 LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS = 24, 16, 16
 """What packing needs to be worth while along each direction."""
 LEAST_WORK = 96**3
@@ -53,9 +57,16 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int) -> tuple[
     by_columns = parallel == (column.name,)
     height = _height(plan.rows, 1 if by_columns else threads)
     width = _width(plan, unit, threads if by_columns else 1)
+    points = _points(plan.folded)
+    alone = _count(plan.rows)
+    if alone is not None and alone <= height and len(plan.folded) == 1 and (by_columns or not parallel):
+        # a part of these columns stays in the second cache while all rows use it
+        far = (_count(plan.columns) or 0) * (_count(plan.folded) or 0) >= FAR
+        share = -(-(_count(plan.columns) or FAR_COLUMNS) // (threads if by_columns else 1))
+        width, points = (min(FAR_COLUMNS, share), FAR_POINTS) if far else (min(width, FEW_COLUMNS), points)
     found: list[Schedule] = []
     for rows, columns in ((height, width), (height, width // 2), (height // 2, width), (2 * height, width)):
-        block = ((row.name, _up(rows, ROWS)), (column.name, _up(columns, unit)), (folded.name, _points(plan.folded)))
+        block = ((row.name, _up(rows, ROWS)), (column.name, _up(columns, unit)), (folded.name, points))
         shown = tuple((n, k) for n, k in tile.items() if k != 1)
         found.append(replace(first, parallel=parallel, tile=shown, stage=(), block=block))
     return tuple(dict.fromkeys(found))

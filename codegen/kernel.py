@@ -9,8 +9,10 @@
                 | Loop(var, start, stop, step, kind, body)
                 | If(condition, then, otherwise)
                 | Barrier()
+                | Fetch(buffer, index)                   asks for a line of memory that is read later; it may not exist
                 | those of codegen/device.py: warp groups, matrix units, bulk copies
     kind      ::= serial | parallel | vector | unrolled  (grid | block | lane on devices)
+                | turned                             around a vector loop that copies a block across its lines
     expr      ::= Var(name, type) | Literal(value, type)
                 | Form(affine)                           an i64: an affine form whose dims are variables in scope
                 | Load(buffer, index, type)              a vector type loads consecutive elements
@@ -22,7 +24,8 @@
 
 A buffer is one-dimensional; addresses are flattened when lowering. `global` buffers come from the caller, `local`
 arrays have constant sizes, `scratch` arrays are slices of a per-thread workspace of the caller's. Loops of kind
-`vector` and `unrolled` have constant bounds. A `parallel` loop carries nothing from one iteration to the next.
+`vector`, `turned` and `unrolled` have constant bounds. A `parallel` loop carries nothing from one iteration to the
+next.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ class Buffer:
     role: str = ""
     alias: bool = False  # may share memory with another buffer (a donated input and the output written into it)
     stream: bool = False  # vectors are stored past the caches
+    fetch: bool = False  # while a row is read for the last time, the next one is fetched into the caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +185,15 @@ class Barrier:
     """Waits for all threads of a group."""
 
 
-Stmt: TypeAlias = "Let | Declare | Store | Assign | Loop | If | Barrier | DeviceStmt"
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Asks for the line of memory around an element of a global buffer; nothing happens where there is none."""
+
+    buffer: Buffer
+    index: Form
+
+
+Stmt: TypeAlias = "Let | Declare | Store | Assign | Loop | If | Barrier | Fetch | DeviceStmt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +209,7 @@ class Kernel:
     launch: Launch | None = None
 
 
-LOOP_KINDS = ("serial", "parallel", "vector", "unrolled", "grid", "block", "lane")
+LOOP_KINDS = ("serial", "parallel", "vector", "turned", "unrolled", "grid", "block", "lane")
 SPACES = ("global", "local", "scratch", "shared", "register")
 
 

@@ -1,10 +1,10 @@
 """Checks a kernel between stages: what is used is in scope, types agree, and parallel loops carry nothing.
 
 Rules: every variable, dim and array is defined before use and once per scope; buffers of role "input" and "temporary"
-are never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector` and `unrolled`
-loops have constant bounds; in a parallel loop a store goes to an array of the loop itself, or to an address that moves
-with the loop's variable; a local array is stored to somewhere before it is loaded. Launched kernels keep those of
-codegen/device_check.py as well; every statement there may use the built-in variables.
+are never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector`,
+`turned` and `unrolled` loops have constant bounds; in a parallel loop a store goes to an array of the loop itself, or
+to an address that moves with the loop's variable; a local array is stored to somewhere before it is loaded. Launched
+kernels keep those of codegen/device_check.py as well; every statement there may use the built-in variables.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _Check:
         if s.kind not in LOOP_KINDS or s.step < 1:
             self.fail(f"a loop of kind '{s.kind}' and step {s.step}", s.var)
         bounds = [e.form.value if isinstance(e, Form) else None for e in (s.start, s.stop)]
-        if s.kind in ("vector", "unrolled") and None in bounds:
+        if s.kind in ("vector", "turned", "unrolled") and None in bounds:
             self.fail(f"a {s.kind} loop without constant bounds", s.var)
         if s.var in self.types:
             self.fail(f"'{s.var}' is defined twice", s.var)
@@ -172,7 +172,8 @@ class _Check:
             self.fail(f"a store to '{b.name}', which is not declared here", s.index)
         if b.role in ("input", "temporary"):
             self.fail(f"a store to the {b.role} '{b.name}'", s.index)
-        if b.type not in (element(s.value.type), s.value.type):
+        bits = element(s.value.type) == "r16" and b.type in ("f16", "bf16")
+        if b.type not in (element(s.value.type), s.value.type) and not bits:
             self.fail(f"a store of {s.value.type} to '{b.name}' of {b.type}", s.index)
         self.inside(s.buffer.name, s.index, lanes(s.value.type) // lanes(b.type))
         for var, outside in self.parallel:

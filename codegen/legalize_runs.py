@@ -2,8 +2,9 @@
 
     for v in 0 ... 8:  Y[b + v] = f(X[a + v])    ->    x := run of 8 from X[a]; for v: y[v] = f(x[v]); Y[b] := run of 8
 
-What a branch alone reads, and buffers that a kernel reads and writes, stay as they are. How wide one access may be is
-found when the kernel runs, from the address: a tensor may start anywhere.
+What a branch alone reads, and buffers that a kernel reads and writes, stay as they are; arrays in shared memory are
+written at once where a loop does not read them. How wide one access may be is found when the kernel runs, from the
+address, since a tensor may start anywhere; shared arrays start at multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ class ReadRun:
 
 @dataclass(frozen=True, slots=True)
 class WriteRun:
-    """`count` elements of registers into a global buffer, from `index` on."""
+    """`count` elements of registers into a buffer, from `index` on. `aligned`: at a multiple of their bytes."""
 
     target: Buffer
     index: Expr
     source: Buffer
     count: int
+    aligned: bool = False
 
 
 def runs(sizes: dict[str, int]) -> Any:
@@ -88,8 +90,9 @@ class _Runs:
             found = self._wide(s) if isinstance(s, Loop) else None
             if found is not None:
                 out += found
-            else:
-                out.append(rebuilt(s, self._change))
+                continue
+            new = rebuilt(s, self._change)
+            out += _moved_out(new) if isinstance(new, Loop) else [new]
         return tuple(out)
 
     def _wide(self, s: Loop) -> list[Any] | None:
@@ -104,6 +107,7 @@ class _Runs:
         after: list[Any] = []
         held: dict[tuple[str, Affine], Buffer] = {}
         inside = {x.name for x in s.body if isinstance(x, Let)}
+        loaded = {e.buffer.name for x in s.body for e in _loads(x)}
 
         def at(buffer: Buffer, index: Expr, allowed: set[str]) -> Affine | None:
             """Where a run of a buffer starts, if the loop moves along it."""
@@ -143,16 +147,40 @@ class _Runs:
             assert isinstance(x, Store)
             value = reads(x.value, True)
             start = at(x.buffer, x.index, self.writable)
+            aligned = x.buffer.space == "shared" and x.buffer.name not in loaded
+            if aligned:
+                start = at(x.buffer, x.index, {x.buffer.name})
+                start = start if start is not None and _multiple(start, n) else None
             if start is None or not isinstance(x.index, Form):
                 body.append(replace(x, index=reads(x.index, True), value=value))
                 continue
             local = register(x.buffer)
             before.append(Declare(local))
-            after.append(WriteRun(x.buffer, Form(start, x.index.type), local, n))
+            after.append(WriteRun(x.buffer, Form(start, x.index.type), local, n, aligned))
             body.append(replace(x, buffer=local, index=Form(affine(Dim(s.var)), x.index.type), value=value))
         if not before:
             return None
         return [*before, replace(s, kind="unrolled", body=tuple(body)), *after]
+
+
+def _moved_out(loop: Loop) -> list[Any]:
+    """A loop to be written out, after the runs that every iteration would read alike."""
+    turns = loop.stop.form.value if isinstance(loop.stop, Form) else None
+    if loop.kind not in ("vector", "unrolled") or not turns:
+        return [loop]
+    inside = {loop.var} | {s.name for s in loop.body if isinstance(s, Let)}
+    body: tuple[Any, ...] = loop.body
+    moved: list[Any] = []
+    for s in body:
+        if isinstance(s, ReadRun) and isinstance(s.index, Form):
+            if not any(d.name in inside for d in s.index.form.dims()):
+                moved += [Declare(s.into), s]
+    return [*moved, replace(loop, body=tuple(s for s in body if s not in moved))]
+
+
+def _multiple(form: Affine, n: int) -> bool:
+    """Whether a form is a multiple of n whatever its variables are."""
+    return all(c % n == 0 for _, c in form.terms)
 
 
 def _loads(s: Stmt) -> list[Load]:

@@ -2,6 +2,7 @@
 
     unrolled i in 0..4: S        ->  S[i := 0]; S[i := 1]; ...
     vector v in 0..16: S         ->  S on lanes 0..7; S on lanes 8..15      (a loop by 8 where there are many)
+    turned j: vector i: copy     ->  blocks that are transposed in registers (legalize_turn)
 
 A loop that cannot become vectors (an operation without a vector spelling, a branch that differs between lanes)
 stays a plain loop. A branch of a select that reads where only the branch may read is never made unconditional.
@@ -42,6 +43,7 @@ from tang_egg.codegen.kernel import (
     vector,
     with_operands,
 )
+from tang_egg.codegen.legalize_turn import turned_copy
 
 VECTOR_BYTES = 32
 WRITE_OUT = 8
@@ -60,7 +62,7 @@ class Unsupported(Exception):
 
 
 def to_vectors(kernel: Kernel) -> Kernel:
-    """The kernel without loops of kind `unrolled` and `vector`."""
+    """The kernel without loops of kind `unrolled`, `vector` and `turned`."""
     return replace(kernel, body=tuple(_Vectors(kernel).block(kernel.body)))
 
 
@@ -98,6 +100,8 @@ class _Vectors:
             for n in range(0, _constant(s.stop), s.step):
                 out += self.copy(s.body, s.var, affine(n))
             return self.block(out)
+        if s.kind == "turned":
+            return turned_copy(s, self.name) or self.loop(replace(s, kind="serial"))
         if s.kind != "vector":
             return [replace(s, body=tuple(self.block(s.body)))]
         size = _constant(s.stop)
@@ -237,6 +241,9 @@ class _Lanes:
         if isinstance(index, Form):
             ahead = self.form(index.form, 1) - self.form(index.form, 0)
             return ahead
+        if isinstance(index, Call) and index.op == "add":  # a row that is looked up, and a place in it
+            steps = [self.stride(x) for x in index.args]
+            return None if steps[0] is None or steps[1] is None else steps[0] + steps[1]
         return None if self.varies(index) else affine(0)
 
     def varies(self, e: Expr) -> bool:
@@ -379,6 +386,15 @@ class _Lanes:
         ramp = Build(tuple(Literal(-step * n, "i32") for n in range(self.width)), self.vector_type("i32"))
         return Call("le", (ramp, start), f"m32x{self.width}")
 
+    def ramp(self, form: Affine) -> Expr:
+        """A form in each lane, as 32-bit integers."""
+        step = (self.form(form, 1) - self.form(form, 0)).value
+        if step is None or abs(step) > 1 << 20:
+            raise Unsupported
+        kind = self.vector_type("i32")
+        start = self.wide(Call("cast", (Form(self.form(form, 0)),), "i32"))
+        return Call("add", (start, Build(tuple(Literal(step * n, "i32") for n in range(self.width)), kind)), kind)
+
     def cast(self, e: Call) -> Expr:
         source, goal = e.args[0], e.type
         if isinstance(source, Load) and source.type in ("f16", "bf16") and goal == "f32":
@@ -387,6 +403,8 @@ class _Lanes:
                 raise Unsupported
             load = replace(source, index=self.lane_index(source.index, 0), type=vector(source.type, self.width))
             return Call("cast", (load,), self.vector_type("f32"))
+        if isinstance(source, Form) and goal == "i32":
+            return self.ramp(source.form)
         simple = goal in ("f32", "f64") and source.type in ("i8", "u8", "i16", "u16", "i32", "f32", "f64")
         if not (simple or (goal in ops.INTEGERS and source.type in ops.INTEGERS)):
             raise Unsupported

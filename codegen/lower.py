@@ -18,7 +18,9 @@ from tang_egg.codegen.align import aligned
 from tang_egg.codegen.device import Launch
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Kernel, Literal, Select, Store, number
 from tang_egg.codegen.lower_fold import part_of
+from tang_egg.codegen.lower_keep import rows_at_hand
 from tang_egg.codegen.lower_pack import Packs
+from tang_egg.codegen.lower_piece import Pieces
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
@@ -30,8 +32,11 @@ NOTED = 200
 
 
 def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN) -> Kernel:
-    """The kernel that writes `outputs` as `schedule` says. Raises CodegenError for a state of symbolic size."""
-    return Lowering(name, aligned(outputs), schedule).run()
+    """The kernel that writes `outputs` as `schedule` says.
+
+    Raises CodegenError for a state of symbolic size, and for rows to keep whose passes cannot be parted.
+    """
+    return Lowering(name, rows_at_hand(aligned(outputs), schedule), schedule).run()
 
 
 def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
@@ -39,7 +44,7 @@ def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:
     return (*dict.fromkeys(s for t in outputs for s in sources(t.body)), *outputs)
 
 
-class Lowering(Packs):
+class Lowering(Packs, Pieces):
     """One kernel under construction. `reserved`: variables that a body has without defining them."""
 
     reserved: tuple[str, ...] = ()
@@ -59,7 +64,9 @@ class Lowering(Packs):
         taken = {t.into for t in outputs}
         for s in read:
             role = "input" if isinstance(s, Input) else "temporary"
-            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", product(s.shape), role, s.name in taken)
+            ahead = s.name in schedule.fetch and s.name not in taken
+            size = product(s.shape)
+            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", size, role, s.name in taken, fetch=ahead)
         self.written = {
             t: Buffer(
                 self.name(t.name),
@@ -88,6 +95,7 @@ class Lowering(Packs):
 
     def _plain(self) -> None:
         """The whole kernel by loops over the tiles of the outputs' indices."""
+        self.ahead()
         common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
         named = [i for n in self.schedule.order for i in common if i.name == n]
         order = named + [i for i in common if i not in named]
@@ -123,6 +131,8 @@ class Lowering(Packs):
         if self.chunked is not None and i is self.chunked.index:
             with self.chunk(self.chunked):
                 self._grid(rest)
+            return
+        if i in self.scanned and not rest and self.in_strips(i, self.outputs, lambda: self._grid(rest)):
             return
         parallel = i.name in self.schedule.parallel and i not in self.scanned and not self.in_parallel
         self.in_parallel |= parallel
@@ -164,6 +174,8 @@ class Lowering(Packs):
         self.prepare([t.body], blocks)
         with ExitStack() as stack:
             stack.enter_context(self.inside())
+            if len(blocks) > 1:
+                blocks = self.lined_up(t, blocks)
             stack.enter_context(self.points(blocks))
             stack.enter_context(self.once(blocks))
             self.store_output(t, t.body)
@@ -171,11 +183,15 @@ class Lowering(Packs):
     def store_output(self, t: Tensor, body: Scalar) -> None:
         """Stores a body at the point in force of an output."""
         value = self.evaluate(body)
-        buffer = self.written[t]
+        strip = self.strips.get(t)
+        buffer = self.written[t] if strip is None else strip.local.buffer
         if isinstance(value, Literal):
             value = Literal(value.value, buffer.type)
         elif value.type != buffer.type:
             value = Call("cast", (value,), buffer.type)
+        if strip is not None:
+            self.store(strip, value)
+            return
         address = self.address(t.shape, tuple(affine(i) for i in t.axes))
         self.scope.out.append(Store(buffer, address, value))
 

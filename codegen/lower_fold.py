@@ -17,7 +17,8 @@ from math import prod
 
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Store, number
-from tang_egg.codegen.lower_lanes import LaneStates
+from tang_egg.codegen.lower_guard import Guards
+from tang_egg.codegen.lower_position import narrowed, widened
 from tang_egg.codegen.lower_scope import Axis, Known, Scope
 from tang_egg.codegen.lower_span import Span
 from tang_egg.codegen.lower_state import Slot, State, register_tile
@@ -47,7 +48,7 @@ LANE_STEPS = 16
 """Points that a lane of a block takes up between two moves of its state."""
 
 
-class Folds(LaneStates):
+class Folds(Guards):
     """See the module text."""
 
     parts: dict[Scalar, set[int]]
@@ -97,7 +98,7 @@ class Folds(LaneStates):
         target = self.scope
         conditions = [Test(c) for c in group.where.affine] + list(group.where.data)
         conditions += [g for g in guards if g not in conditions]
-        with self.inside(*own):
+        with self.keeping(group, conditions, target), self.inside(*own):
             axes = self.contiguous_last(self.component_axes(group, parts[0]), group.body)
             cut = any(self.schedule.fold_of(i.name).how in ("blocks", "stream") for i in group.indices)
             if len(parts) == 1 and not own and axes and not cut and self._flat(group):
@@ -145,12 +146,24 @@ class Folds(LaneStates):
                 continue
             if any(self.schedule.fold_of(i.name).how == "stream" for i in folded):
                 continue  # the copy would hold all that streams by
-            depth = max(self.depth_of(i) for i in outer)
+            through = self.copied_through(s, folded)
+            depth = max((self.depth_of(i) for i in outer if i not in through), default=0)
+            if through:
+                with self.at(next(x for x in self.scope.chain() if x.depth <= depth)):
+                    self.copy_through(s, name, folded, through[0])
+                continue
             with self.at(next(x for x in self.scope.chain() if x.depth <= depth)):
                 self._copy_in(s, name, folded)
                 if self.blocks(folded):
                     alone.append((self.scope, s))
         return alone
+
+    def copied_through(self, s: Read | Apply, folded: Sequence[Index]) -> list[Index]:
+        """The streamed indices over all of which an operand is copied at once, instead of tile by tile."""
+        return []
+
+    def copy_through(self, s: Read | Apply, name: str, folded: Sequence[Index], through: Index) -> None:
+        raise NotImplementedError
 
     def _staged(self, s: Read | Apply) -> str | None:
         """The name of the copy of `s`: a safe read to be staged, or a choice by position among reads to be staged."""
@@ -220,11 +233,27 @@ class Folds(LaneStates):
         span = self.span(index, rest, conditions, scanned)
         if plan.how == "lanes" and self._along(group, state):
             plan = FoldPlan()
+        short = narrowed(group) if not rest and plan.how in ("lanes", "stream", "guard") and plan.size > 1 else None
+        if short is not None:  # positions widen once, when the fold is over
+            mine = self.declare_state(short, list(state))
+            self._loops(short, mine, indices, conditions)
+            pairs = enumerate(zip(group.monoid.components, short.monoid.components, strict=True))
+            places = {k for k, (a, b) in pairs if a.type != b.type}
+            wide = {k: widened(slot.read) if k in places else slot.read for k, slot in mine.items()}
+            if indices == list(group.indices):  # nothing was folded before
+                for k, slot in state.items():
+                    with self.inside():
+                        self.fill(slot.local, slot.axes, wide[k])
+            else:
+                self.take_up(group, state, wide)
+            return
         with self.guarded(*span.implied):
             if not rest and not span.kept and self.counted(group, state, span.low, span.high):
                 return
             if plan.how == "blocks" and plan.size > 1:
                 self._by_blocks(group, state, index, rest, plan, span)
+            elif plan.how == "guard" and self._tileable(index, plan):
+                self.by_guard(group, state, index, plan, span)
             elif plan.how in ("serial", "warp") or plan.size <= 1 or not self._tileable(index, plan):
                 self._by_points(group, state, index, rest, span)
             elif plan.how == "lanes" and not self.is_cascade(group) and group.monoid.commutative:
@@ -327,7 +356,7 @@ class Folds(LaneStates):
     def _point(self, group: Reduce, state: State, conditions: list[Scalar]) -> None:
         with ExitStack() as stack:
             mask = self.enter_conditions(stack, conditions)
-            self.update(group, state, None, mask)
+            self.update(self.taking(group), state, None, mask)
 
     def _tile(self, group: Reduce, state: State, axis: Axis, conditions: list[Scalar]) -> None:
         with ExitStack() as stack:

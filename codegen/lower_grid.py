@@ -32,7 +32,6 @@ from tang_egg.codegen.kernel import (
     Form,
     Kernel,
     Let,
-    Literal,
     Load,
     Loop,
     Select,
@@ -42,9 +41,11 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
-from tang_egg.codegen.lower_row import Rows, form_of
+from tang_egg.codegen.lower_row import form_of
+from tang_egg.codegen.lower_scan_grid import exchanged
 from tang_egg.codegen.lower_scope import Axis, Local, Scope
 from tang_egg.codegen.lower_state import Slot, State
+from tang_egg.codegen.lower_turn_grid import Turned
 from tang_egg.codegen.settled import settled
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scalar, Scan, Tensor, Test, free, sources, walk
@@ -73,7 +74,7 @@ def lower_grid(
     return _Grid(name, outputs, schedule, threads, together, teams).run()
 
 
-class _Grid(Rows):
+class _Grid(Turned):
     """One kernel under construction. `apart`: scopes in which the lanes of a warp may differ."""
 
     reserved = BUILT_IN
@@ -104,6 +105,12 @@ class _Grid(Rows):
                 where=f"kernel '{name}', schedule: {schedule}",
                 mend="leave out team=; warps of CUDA kernels can share a row",
             )
+        if schedule.across and not teams:
+            raise CodegenError(
+                f"elements that turn across {','.join(schedule.across)}, on a target whose blocks are single warps",
+                where=f"kernel '{name}', schedule: {schedule}",
+                mend="leave out across=; blocks of CUDA kernels turn elements in shared memory",
+            )
         self.seat = self.name("seat") if self.team else self.lane
         self.seats = WARP * max(self.team, 1)
         self.apart: set[Scope] = set()
@@ -111,6 +118,8 @@ class _Grid(Rows):
         self.shared: set[tuple[Reduce, Index]] = set()
 
     def run(self) -> Kernel:
+        if self.schedule.across:
+            return self.turned()
         common = [i for i in self.outputs[0].axes if all(i in t.axes for t in self.outputs)]
         order = [i for i in common if i not in self.scanned] + [i for i in common if i in self.scanned]
         whole = [i for i in order if self._held_whole(i)]
@@ -157,6 +166,9 @@ class _Grid(Rows):
         with self.branch(Call("lt", (Var(row, "i64"), Form(count)), "bool")), self.inside(*self._axes(grid, row)):
             self._grid(rest)
         return rows
+
+    def grid_axes(self, grid: list[Index], point: str) -> list[Axis]:
+        return self._axes(grid, point)
 
     def _steps_of(self, i: Index) -> tuple[Affine, int]:
         """How many points or tiles an axis of the grid has, and the tile."""
@@ -208,6 +220,10 @@ class _Grid(Rows):
             yield
 
     def tiles(self, i: Index, kind: str, inner: Callable[[], None]) -> None:
+        if self.alike and i.name in self.schedule.warp and i in self.scanned:
+            with self.scan_rows(i, self._wide(i, self.schedule.tile_of(i.name))):
+                inner()
+            return
         if self.alike and i.name in self.schedule.warp and i not in self.scanned:
             size = self._wide(i, self.schedule.tile_of(i.name))
             if size > 1:
@@ -332,7 +348,7 @@ class _Grid(Rows):
                 held = self.slot(f"{slot.local.buffer.name}_upper", slot.local.buffer.type, slot.axes, False)
                 with self.inside(), self.points(slot.axes):
                     mine = self.keep(self.evaluate(slot.read))
-                    other = self.keep(_exchanged(mine, mask))
+                    other = self.keep(exchanged(mine, mask))
                     self.store(slot, Select(lower, mine, other, mine.type))
                     self.store(held, Select(lower, other, mine, mine.type))
                 upper[k] = held
@@ -360,11 +376,3 @@ def _all_held(body: Scalar, names: set[str], schedule: Schedule) -> bool:
             if any(r.source.name not in schedule.stage for r in along):
                 return False
     return True
-
-
-def _exchanged(value: Expr, mask: int) -> Expr:
-    """The value that the lane at `lane xor mask` holds; small types travel as 32 bits."""
-    wide = value.type if value.type in ("i32", "u32", "i64", "u64", "f32", "f64") else "i32"
-    sent = value if value.type == wide else Call("cast", (value,), wide)
-    got = Call("shuffle_xor", (sent, Literal(mask, "i32")), wide)
-    return got if value.type == wide else Call("cast", (got,), value.type)

@@ -52,15 +52,19 @@ class Packs(PackPoints):
         return pack_plan(self.outputs) if self.schedule.block else None
 
     def worth_packing(self, plan: Packing) -> Expr | None:
-        """The test whether a product is large enough to pack for, where that is not known beforehand."""
+        """The test whether a product can be packed and is large enough for it, where that is not known beforehand."""
         rows = product(i.size for i in plan.rows)
         points = rows * product(i.size for i in (*plan.columns, *plan.folded))
-        tests = [
+        tests: list[Expr] = [
             Call("le", (number(n), Form(f)), "bool")
             for n, f in ((FEW_ROWS, rows), (FEW_POINTS, points))
             if f.value is None
         ]
-        return None if not tests else tests[0] if len(tests) == 1 else Call("and", tuple(tests), "bool")
+        tests += [self.finite(s) for s in dict.fromkeys(x for p in plan.products for x in p.finite)]
+        enough: Expr | None = None
+        for test in tests:
+            enough = test if enough is None else Call("and", (enough, test), "bool")
+        return enough
 
     def by_panels(self, plan: Packing) -> None:
         """Writes the whole kernel."""
@@ -98,6 +102,10 @@ class Packs(PackPoints):
         kind, work = ("parallel", self.work()) if apart else ("serial", None)
         self.in_parallel |= apart
         on_threads = not self.in_parallel and bool(self.schedule.parallel)
+        if self.by_parts(plan, z):
+            self._columns_by_parts(plan, z, kind, work)
+            self.in_parallel = held
+            return
         with self.loop(Index("columns~", total), number(0), Form(total), z.columns, kind, 1, work) as axis:
             width = self._smaller("width", affine(z.columns), total - axis.start)
             packs: dict[Scalar, Local] = {}
@@ -116,6 +124,42 @@ class Packs(PackPoints):
                         self._pack_columns(plan, z, s, packs[s], axis.start + q.start, q.start, ())
             self._row_blocks(plan, z, (axis.start, width), packs)
         self.in_parallel = held
+
+    def by_parts(self, plan: Packing, z: Sizes) -> bool:
+        """Whether columns are packed part by part: a single block of rows, packed once, uses each part but once."""
+        rows = product(i.size for i in plan.rows).value
+        shared = any(i.name in self.schedule.parallel for i in plan.rows)
+        return rows is not None and rows <= z.rows and len(plan.folded) == 1 and not shared
+
+    def _columns_by_parts(self, plan: Packing, z: Sizes, kind: str, work: Affine | None) -> None:
+        total = product(i.size for i in plan.columns)
+        height = product(i.size for i in plan.rows)
+        none = Block(affine(0), affine(0), affine(0), height)
+        values = self._row_values(plan, z, none)
+        rows = {s: self._pack_rows(plan, z, none, s, values) for s in plan.packs("rows")}
+        with self.loop(Index("columns~", total), number(0), Form(total), z.columns, kind, 1, work) as axis:
+            width = self._smaller("width", affine(z.columns), total - axis.start)
+            packs = dict(rows)
+            for s in plan.packs("columns"):
+                packs[s] = self._flat_array("columns", self.type(s), affine((z.points + 1) * z.columns))
+            self._over_parts(plan, z, Block(axis.start, width, affine(0), height), packs, values)
+
+    def _pack_part(
+        self, plan: Packing, z: Sizes, s: Scalar, to: Local, b: Block, part: Affine, length: Affine
+    ) -> None:  # fmt: skip
+        """The points part ... part + length - 1 of all panels of a block."""
+        k, panel = plan.folded[0], Index("panel~", b.width)
+        step = z.columns if self._side_by_side(plan, s) else z.tile_columns
+        with self.loop(panel, number(0), Form(b.width), step) as p:
+            end = self._smaller("end", p.start + step, b.width)
+            points = self.loop(k, Form(part), Form(part + length))
+            with points as point, self.loop(panel, Form(p.start), Form(end), z.tile_columns) as q:
+                place = q.start * (z.points + 1) + (point.start - part) * z.tile_columns
+
+                def chunk(axis: Axis | None, base: Affine, place: Affine = place) -> None:
+                    self.pack_line(to, place, s, axis, base)
+
+                self._columns(plan, b.column + q.start, z.tile_columns, chunk, again=True)
 
     def _row_blocks(self, plan: Packing, z: Sizes, at: tuple[Affine, Affine], packs: dict[Scalar, Local]) -> None:
         total = product(i.size for i in plan.rows)
@@ -147,8 +191,7 @@ class Packs(PackPoints):
 
         def chunk(axis: Axis | None, base: Affine) -> None:
             k = self._flat_point(plan.folded)
-            with self._each_lane(axis, base) as lane:
-                self._pack_in(to, start + k * z.tile_columns + lane, s)
+            self.pack_line(to, start + k * z.tile_columns, s, axis, base)
 
         self._columns(plan, first, z.tile_columns, chunk, again=True, nest=folded)
 
@@ -188,7 +231,7 @@ class Packs(PackPoints):
         full = length
         if length.value is None or length.value % ALONG:
             whole = Call("idiv", (Form(length), number(ALONG)), "i64")
-            full = self._named("full", Call("mul", (whole, number(ALONG)), "i64"))
+            full = self._under_name("full", Call("mul", (whole, number(ALONG)), "i64"))
         vectors = self.loop(k, Form(start), Form(start + full), ALONG, size=ALONG)
         with vectors as axis, self._each_lane(axis, axis.start - start) as n:
             self._pack_in(to, base + n, s)
@@ -220,6 +263,10 @@ class Packs(PackPoints):
             if not alone:
                 part = stack.enter_context(self.loop(Index("part~", total), number(0), stop, z.points)).start
             length = total if alone else self._smaller("points", affine(z.points), total - part)
+            by_parts = self.by_parts(plan, z)
+            if by_parts:
+                for s in plan.packs("columns"):
+                    self._pack_part(plan, z, s, packs[s], b, part, length)
             across = self.loop(Index("across~", total), number(0), Form(b.width), z.tile_columns)
             j = stack.enter_context(across).start
             down = self.loop(Index("down~", total), number(0), Form(b.height), z.tile_rows)
@@ -227,9 +274,8 @@ class Packs(PackPoints):
             at = i * z.tile_columns + j * z.rows
             strides = self._row_strides(plan, z)
             for p in plan.products:
-                self._register_tile(
-                    p, z, tiles[p], at, (i, j * self._panel_points(plan), part, length, alone), strides, packs, total
-                )
+                first = j * self._panel_points(plan) + part * z.tile_columns if not by_parts else j * (z.points + 1)
+                self._register_tile(p, z, tiles[p], at, (i, first, part, length, alone), strides, packs, total)
             last = None if alone else Call("le", (Form(total), Form(part + z.points)), "bool")
             with self.branch(last):
                 self._finish_tile(plan, z, b, tiles, (i, j, at), values)
@@ -244,12 +290,12 @@ class Packs(PackPoints):
         total: Affine,
     ) -> None:  # fmt: skip
         """One register tile over one part of k: from the sums so far, or from the identity, and back into `tile`."""
-        i, j, part, length, alone = where
+        i, columns, part, length, alone = where
         r, c = Index("r~", affine(z.tile_rows)), Index("c~", affine(z.tile_columns))
         axes = [Axis(x, affine(0), x.size.value or 1) for x in (r, c)]
         k = Index("k~", total)
         stride, apart = strides
-        rows, columns = part * apart + i * stride, j + part * z.tile_columns
+        rows = part * apart + i * stride
         with self.inside(*axes):
             acc = self.slot("acc", tile.buffer.type, axes)
             place = at + affine(r) * z.tile_columns + c

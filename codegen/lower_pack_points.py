@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from tang_egg.affine import Affine, Index, affine, product
-from tang_egg.codegen.kernel import Call, Expr, Form, Let, Literal, Store, element, number, variable
-from tang_egg.codegen.lower_chunk import Chunks
+from tang_egg.codegen.kernel import Call, Expr, Form, Let, Literal, Store, Var, element, number, variable
+from tang_egg.codegen.lower_panel_ahead import Ahead
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.pack_plan import Packing
-from tang_egg.ir import Scalar
+from tang_egg.ir import EVERYWHERE, Apply, Const, Read, Reduce, Scalar, Test, free, walk
+from tang_egg.monoid import sum_of
+from tang_egg.rewrite import substitute
+from tang_egg.schedule import FoldPlan
 
 ALONG = 8
 """Points of a line of an operand that are packed at once."""
@@ -43,7 +46,7 @@ class Block:
     height: Affine
 
 
-class PackPoints(Chunks):
+class PackPoints(Ahead):
     """See the module text."""
 
     @contextmanager
@@ -123,7 +126,7 @@ class PackPoints(Chunks):
         """The indices of the point with a flat number, the last one fastest."""
         found: list[Axis] = []
         for i in reversed(axes[1:]):
-            above = self._named(f"{i.name}_above", Call("idiv", (Form(flat), Form(i.size)), "i64"))
+            above = self._under_name(f"{i.name}_above", Call("idiv", (Form(flat), Form(i.size)), "i64"))
             found.insert(0, Axis(i, flat - above * i.size))
             flat = above
         return [Axis(axes[0], flat), *found]
@@ -135,6 +138,44 @@ class PackPoints(Chunks):
         return total
 
     # -- small parts
+
+    def pack_line(self, to: Local, place: Affine, s: Scalar, axis: Axis | None, base: Affine) -> None:
+        """Stores the points of a line of an operand; where all of them count, without its tests."""
+        tests: list[Test] = []
+        value = s
+        while isinstance(value, Apply) and value.op == "select" and isinstance(value.args[0], Test):
+            tests.append(value.args[0])
+            value = value.args[1]
+        if axis is None or not tests:
+            with self._each_lane(axis, base) as lane:
+                self._pack_in(to, place + lane, s)
+            return
+        all_count: Expr | None = None
+        for form in (t.condition.form for t in tests):
+            factor = form.coefficient(axis.index)
+            ends = (axis.start, axis.start + (axis.size - 1)) if factor.value != 0 else (axis.start,)
+            for end in ends:
+                test = self.test(self.position(form.substitute({axis.index: 0})) + factor * end)
+                all_count = test if all_count is None else Call("and", (all_count, test), "bool")
+        assert all_count is not None
+        named = Var(self.name("all_count"), "bool")
+        self.scope.out.append(Let(named.name, all_count))
+        with self.branch(named), self.guarded(*tests), self._each_lane(axis, base) as lane:
+            self._pack_in(to, place + lane, value)
+        with self.branch(Call("not", (named,), "bool")), self._each_lane(axis, base) as lane:
+            self._pack_in(to, place + lane, s)
+
+    def finite(self, s: Scalar) -> Expr:
+        """Whether all values of an operand are: then the sum of their products with 0 is 0."""
+        held = self.schedule
+        near = {c.single() for r in walk(s) if isinstance(r, Read) for c in r.coordinates[-1:] if isinstance(c, Affine)}
+        indices = sorted(free(s), key=lambda i: (i.size.value or 1 << 30, i in near, i.name))
+        fresh = [Index(f"{i.name}~finite", i.size) for i in indices]
+        nothing = substitute(Apply("mul", (s, Const(0.0, "real"))), dict(zip(indices, fresh, strict=True)))
+        self.schedule = replace(held, fold=((fresh[-1].name, FoldPlan("lanes", 32)),), stage=())
+        total = self.evaluate(Reduce(sum_of("real"), tuple(fresh), EVERYWHERE, (nothing,), 0))
+        self.schedule = held
+        return Call("eq", (total, Literal(0.0, self.real)), "bool")
 
     def _pack_in(self, to: Local, place: Affine, s: Scalar) -> None:
         value = self.evaluate(s)
@@ -149,7 +190,7 @@ class PackPoints(Chunks):
         """An array read by one flat position."""
         return self.array(stem, type, [Axis(Index("~", affine(1)), affine(0))], (size,))
 
-    def _named(self, stem: str, value: Expr) -> Affine:
+    def _under_name(self, stem: str, value: Expr) -> Affine:
         name = self.name(stem)
         self.scope.out.append(Let(name, value))
         return variable(name)
@@ -158,4 +199,4 @@ class PackPoints(Chunks):
         """The smaller of two forms, under a name unless both are constant."""
         if a.value is not None and b.value is not None:
             return affine(min(a.value, b.value))
-        return self._named(stem, Call("min", (Form(a), Form(b)), "i64"))
+        return self._under_name(stem, Call("min", (Form(a), Form(b)), "i64"))

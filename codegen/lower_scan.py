@@ -17,12 +17,17 @@ from tang_egg.schedule import Schedule
 
 
 class Scans(Folds):
-    """See the module text. `starts`: for a scan by chunks, the states at their starts (lower_chunk)."""
+    """See the module text.
+
+    `starts`: for a scan by chunks, the states at their starts (lower_chunk). `running`: states that were declared
+    further out than around the loop that binds the index (lower_turn).
+    """
 
     def __init__(self, schedule: Schedule, real: str) -> None:
         super().__init__(schedule, real)
         self.starts: dict[Scalar, State] = {}
         self.carried: dict[Scalar, tuple[State, list[Axis]]] = {}
+        self.running: dict[Scalar, tuple[State, list[Axis]]] = {}
 
     def scan(self, s: Scan) -> Read:
         """Brings a scan up to the current point of its loop, and gives the read of component `part` of its state."""
@@ -52,14 +57,18 @@ class Scans(Folds):
     def _scan_point(self, s: Scan, parts: list[int], home: Scope) -> None:
         assert home.parent is not None
         with self.at(home.parent):
-            inner = self.inner_axes(s, parts)
-            with self.inside(*inner):
-                starts = self.starts.get(part_of(s, 0))
-                state = self.declare_state(s, parts, start=None if starts is None else starts.__getitem__)
+            state, inner = self.running.get(part_of(s, 0)) or self.begin(s, parts)
         self.carried[part_of(s, 0)] = state, inner
         with self.inside(*inner):
             self.update(s, state, None, [])
             self._publish_scan(s, state, home, inner)
+
+    def begin(self, s: Scan, parts: list[int]) -> tuple[State, list[Axis]]:
+        """Declares the state of a scan in the scope in force; gives it with the axes that are bound further in."""
+        inner = self.inner_axes(s, parts)
+        with self.inside(*inner):
+            starts = self.starts.get(part_of(s, 0))
+            return self.declare_state(s, parts, start=None if starts is None else starts.__getitem__), inner
 
     def _publish_scan(self, s: Scan, state: State, home: Scope, inner: list[Axis]) -> None:
         hidden = {a.index for a in inner}

@@ -138,11 +138,15 @@ class Updates(States):
                 with self.inside():
                     self.fill(held.local, subs, state[k].read)
                 registers[k] = held
-            with self.refine(tile), self.points(subs):
-                self._store_all(registers, ks, step)
+            self.take_tile(tile, subs, step, lambda s: self._store_all(registers, ks, s))
             for k in ks:
                 with self.inside():
                     self.fill(state[k].local, subs, registers[k].read)
+
+    def take_tile(self, tile: Axis, subs: Sequence[Axis], step: Step, take: Callable[[Step], None]) -> None:
+        """Takes up all points of a tile, in order, for all points of the sub-blocks of a state."""
+        with self.refine(tile), self.points(subs):
+            take(step)
 
     def _accumulate_lanes(
         self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis
@@ -243,8 +247,7 @@ class Updates(States):
             carried = self.carried_to(group, state, k, (old, new))
             with self.inside():
                 self.prepare([carried], state[k].axes)
-                with self.points(state[k].axes):
-                    self.store(state[k], self.evaluate(carried))
+                self.carry(state[k], carried)
             bodies[k] = at_statistics(group.body[k], tuple(self._of_head(group, x, new) for x in follow.statistics))
         extra = [tile] if tile is not None else []
         for k in sorted(following, key=lambda k: -len(state[k].axes)):
@@ -252,6 +255,11 @@ class Updates(States):
         for k in following:
             base = monoid.components[k].follow.base  # type: ignore[union-attr]
             self._follow(state, k, base, bodies[k], tile, mask)
+
+    def carry(self, slot: Slot, carried: Scalar) -> None:
+        """Stores a follower that was carried to the new statistics."""
+        with self.points(slot.axes):
+            self.store(slot, self.evaluate(carried))
 
     def carried_to(self, group: Reduce | Scan, state: State, k: int, heads: tuple[State, State]) -> Scalar:
         """Component k of a state, carried from its old statistics to the new ones."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.device import LINE, CopyIn, Expect, Signal, Stage, TensorMap
-from tang_egg.codegen.kernel import Buffer, Expr, Form, Stmt
-from tang_egg.codegen.mma_plan import Operand, Plan, Refused
-from tang_egg.ir import Source, Tensor
+from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Stmt, number
+from tang_egg.codegen.mma_plan import Operand, Plan, Refused, quotient
+from tang_egg.ir import Coordinate, Source, Tensor
 from tang_egg.schedule import Schedule
 
 LONGEST = 256
@@ -93,6 +93,9 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
         raise Refused(f"{stream} points of the stream at a time")
     if columns > LONGEST or (plan.contractions and stream > LONGEST):
         raise Refused("a product of more than 256 columns")
+    for o in _operands(plan):
+        if o.period is not None and (o.inner is not plan.stream or o.period % stream):
+            raise Refused(f"'{o.read.source.name}' is read in pieces of {o.period}")
     chunk = 0
     if plan.contractions:
         longest = max(rounded(constant(c.index), plan.width) for c in plan.contractions)
@@ -206,9 +209,16 @@ class Memory:
             for box in range(p.stage.boxes):
                 mapping = dict(at)
                 mapping[moving] = mapping[moving] + box * self.plan.width
-                forms: list[Expr] = []
-                for c in p.operand.read.coordinates:
-                    assert isinstance(c, Affine)
-                    forms.append(Form(affine(c).substitute(mapping)))  # type: ignore[arg-type]
-                out.append(CopyIn(p.map, p.stage, slot, box, tuple(forms), ring.full, slot))
+                at_box = tuple(_placed(c, mapping) for c in p.operand.read.coordinates)
+                out.append(CopyIn(p.map, p.stage, slot, box, at_box, ring.full, slot))
         return out
+
+
+def _placed(c: Coordinate, at: dict[Index, Affine]) -> Expr:
+    """A coordinate of an operand as an expression over variables."""
+    if isinstance(c, Affine):
+        return Form(c.substitute(at))  # type: ignore[arg-type]
+    shared = quotient(c)
+    assert shared is not None
+    op, form, by = shared
+    return Call("udiv" if op == "idiv" else "umod", (Form(form.substitute(at)), number(by)), "i64")  # type: ignore[arg-type]

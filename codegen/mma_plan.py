@@ -12,11 +12,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tang_egg.affine import Affine, Index
+from tang_egg.affine import Affine, Index, affine
 from tang_egg.bounds import interval, prove_nonnegative
 from tang_egg.codegen.device import BYTES, LINE
 from tang_egg.codegen.lower_fold import group_of, part_of
-from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Source, StateRef, Statistic, Tensor, Test, free, walk
+from tang_egg.ir import (
+    Apply,
+    Const,
+    Position,
+    Read,
+    Reduce,
+    Scalar,
+    Scan,
+    Source,
+    StateRef,
+    Statistic,
+    Tensor,
+    Test,
+    free,
+    walk,
+)
 from tang_egg.monoid import SUM, Follow
 
 
@@ -29,7 +44,7 @@ class Operand:
     """A read seen as a matrix of `inner` (the contraction index) and `outer` (the other one).
 
     `lead`: the axis of the source along which the index that is not contiguous runs. `major`: "k" where `inner` is
-    contiguous in memory, else "mn".
+    contiguous in memory, else "mn". `period`: where the source has `inner` // period and `inner` % period on two axes.
     """
 
     read: Read
@@ -37,6 +52,7 @@ class Operand:
     outer: Index
     lead: int
     major: str
+    period: int | None = None
 
     @property
     def dtype(self) -> str:
@@ -137,8 +153,12 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     for t in outputs:
         if row not in t.axes or (column in t.axes and t.axes[-1] is not column):
             raise Refused(f"'{t.name}' lies across the tiles")
+        if any(i not in t.axes for i in batch):
+            raise Refused(f"'{t.name}' has other tiles than the rest")
         if t.into:
             raise Refused(f"'{t.name}' is written into an input")
+    if sum(column in t.axes for t in outputs) > 1:
+        raise Refused("several outputs along the columns")
     return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop())
 
 
@@ -241,10 +261,22 @@ def _matrix(part: int, lift: Scalar, row: Index, column: Index, stream: Index) -
 
 def matrix(read: Read, inner: Index, outer: Index) -> Operand:
     """A read as a matrix operand. Raises Refused where its coordinates do not allow that."""
-    lead = last = None
-    for n, c in enumerate(read.coordinates):
+    lead = last = period = None
+    for n, given in enumerate(read.coordinates):
+        c = given
         if not isinstance(c, Affine):
-            raise Refused(f"'{read.source.name}' is gathered")
+            shared = quotient(c)
+            if shared is None:
+                raise Refused(f"'{read.source.name}' is gathered")
+            op, c, by = shared
+            if c.indices() & {inner, outer}:
+                if c != affine(inner) or period not in (None, by):
+                    raise Refused(f"'{read.source.name}' is read along a diagonal or with a stride")
+                period = by
+                if op == "idiv":
+                    continue
+            else:
+                continue
         here = c.indices() & {inner, outer}
         if not here:
             continue
@@ -261,7 +293,20 @@ def matrix(read: Read, inner: Index, outer: Index) -> Operand:
     if len(read.coordinates) > 5:
         raise Refused(f"'{read.source.name}' has more than five axes")
     _check_strides(read.source)
-    return Operand(read, inner, outer, lead, "k" if last is inner else "mn")
+    return Operand(read, inner, outer, lead, "k" if last is inner else "mn", period)
+
+
+def quotient(c: Scalar) -> tuple[str, Affine, int] | None:
+    """A coordinate as ("idiv" or "imod", a form that is never negative, a positive divisor); None for any other."""
+    if not isinstance(c, Apply) or c.op not in ("idiv", "imod"):
+        return None
+    above, below = c.args
+    form = above.form if isinstance(above, Position) else None
+    by = below.value if isinstance(below, Const) else below.form.value if isinstance(below, Position) else None
+    if form is None or by is None or by < 1:
+        return None
+    low, _ = interval(form)
+    return (c.op, form, int(by)) if low is not None and low >= 0 else None
 
 
 def _check_strides(source: Source) -> None:

@@ -3,8 +3,11 @@
 row axes        the left operands have them, no right one does
 column axes     the last axis of the outputs, and others that right operands have and no left one does
 batch axes      both have them, or none
-product         a component of a fold that needs no other one, over the folded indices, without domain; its body is
+product         a component of a fold that needs no other one, over the folded indices, without domain unless it can be
+                zeroed; its body is
                 a pointwise expression of left and right operands: maximal parts that lack the columns, or the rows
+zeroed          a sum of products over all points but those of a window beyond an end: where a condition fails, one
+                operand is 0, which comes to the same where the operand beside it is finite
 row value       a fold that lacks columns and folded indices: computed once for each row
 """
 
@@ -13,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, Inequality, affine, product
 from tang_egg.codegen.lower_scope import never_below_zero
-from tang_egg.ir import Apply, Const, Read, Reduce, Scalar, Scan, Tensor, children, free, map_children, walk
+from tang_egg.ir import Apply, Const, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, map_children, walk
+from tang_egg.monoid import sum_of
 from tang_egg.rewrite import substitute
 
 MOST = 4
@@ -32,6 +36,8 @@ class Product:
     body: Scalar
     rows: tuple[Scalar, ...]
     columns: tuple[Scalar, ...]
+    finite: tuple[Scalar, ...] = ()
+    """Operands that must be finite, as what stands beside them is 0 outside of the domain of the fold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,7 @@ def _product(
     component, combine = f.monoid.components[f.part], f.monoid.combine[f.part]
     if component.axes or component.follow is not None or f.monoid.needs(f.part) != {f.part}:
         return None
-    if not f.where.everywhere or any(isinstance(s, (Reduce, Scan)) for s in walk(combine)):
+    if any(isinstance(s, (Reduce, Scan)) for s in walk(combine)) or f.where.data:
         return None
     if len(f.indices) != len(folded) or any(i.size != j.size for i, j in zip(f.indices, folded, strict=True)):
         return None
@@ -127,6 +133,8 @@ def _product(
         if set(folded) & free(f):
             return None
         body = substitute(body, dict(zip(f.indices, folded, strict=True)))
+    if not f.where.everywhere:
+        return _zeroed(f, body, rows, columns) if f.indices == folded else None
     left: dict[Scalar, None] = {}
     right: dict[Scalar, None] = {}
     stack = [body]
@@ -144,6 +152,34 @@ def _product(
     if not left or not right or max(len(left), len(right)) > MOST:
         return None
     return Product(f, body, tuple(left), tuple(right))
+
+
+def _zeroed(f: Reduce, body: Scalar, rows: tuple[Index, ...], columns: tuple[Index, ...]) -> Product | None:
+    """A sum of a left times a right operand over a domain: one of them is 0 outside of it."""
+    if f.monoid != sum_of("real") or not isinstance(body, Apply) or body.op != "mul":
+        return None
+    left, right = body.args if free(body.args[1]) & set(columns) else body.args[::-1]
+    limited = {i for c in f.where.affine for i in c.indices()}
+    apart = not free(left) & set(columns) and not free(right) & set(rows) and free(left) & set(rows)
+    if not apart or not free(right) & set(columns) or (limited & set(rows) and limited & set(columns)):
+        return None
+    if not all(_thin(c, set(f.indices)) for c in f.where.affine):
+        return None
+    kept, beside = (left, right) if limited & set(rows) else (right, left)
+    if not _everywhere(beside):
+        return None
+    zero = kept
+    for c in f.where.affine:
+        zero = Apply("select", (Test(c), zero, Const(0.0, "real")))
+    sides = ((zero,), (right,)) if kept is left else ((left,), (zero,))
+    return Product(f, Apply("mul", (sides[0][0], sides[1][0])), *sides, finite=(beside,))
+
+
+def _thin(c: Inequality, folded: set[Index]) -> bool:
+    """Whether a condition leaves out few points: those of a window that hangs over an end."""
+    window = product(i.size for i in c.indices() & folded).value
+    others = [i.size.value for i in c.indices() - folded]
+    return window is not None and bool(others) and all(n is None or 2 * window <= n for n in others)
 
 
 def _everywhere(s: Scalar) -> bool:

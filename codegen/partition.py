@@ -158,6 +158,11 @@ def _total(f: _Found) -> int:
     return max([f.work] + [f.work * prod(size_of(i) for i in x.indices) for x in inside])
 
 
+def has_products(outputs: tuple[Tensor, ...]) -> bool:
+    """Whether some fold of a kernel is a product of matrices."""
+    return any(_has_product(f.fold) for t in outputs for f in _folds(t.body, frozenset(), False, 1))
+
+
 def _has_product(fold: Reduce) -> bool:
     """Whether a fold, or one inside it, contracts two operands of which each has an index that the other lacks."""
     for f in (fold, *(x for b in fold.body for x in walk(b) if isinstance(x, Reduce))):

@@ -181,6 +181,8 @@ class Printer:
         args = [self.expr(a) for a in e.args]
         if e.op == "cast" and isinstance(e.args[0], Form) and not args[0].isidentifier() and args[0][0] != "(":
             args[0] = f"({args[0]})"  # a product: casts bind tighter
+        if e.op in ("udiv", "umod") and isinstance(e.args[1], Form) and "*" in args[1] and args[1][0] != "(":
+            args[1] = f"({args[1]})"  # a product: it would be divided by its first factor only
         source = e.args[0].type
         keys = (
             f"{e.op}:{e.type}:{source}",

@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import prod
 
 from tang_egg.affine import Index, affine
-from tang_egg.codegen.candidates_device import device_schedules
+from tang_egg.codegen.candidates_device import NARROW, device_schedules, is_narrow
 from tang_egg.codegen.mma_plan import Plan, Refused, plan
 from tang_egg.ir import (
     EVERYWHERE,
@@ -36,8 +36,8 @@ from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.rewrite import substitute
 from tang_egg.windows import replace_sources
 
-SHARE = 1024
-"""Points of the stream that a share has at least."""
+SHARE, KEYS = 1024, 256
+"""Points of the stream that a share has at least; and in a long stream, where each point has a product of its own."""
 
 
 def split_streams(program: Program, units: int, rows: int = 128, columns: int = 256) -> Program:
@@ -76,7 +76,8 @@ def _split(
         p = plan(outputs)
     except Refused:
         return None
-    shares = _shares(p, units, rows, columns)
+    columns = NARROW if is_narrow(p) else columns
+    shares = shares_of(p, units, rows, columns)
     if shares < 2:
         return None
     size = p.stream.size.value
@@ -107,7 +108,7 @@ def _split(
     )
 
 
-def _shares(p: Plan, units: int, rows: int, columns: int) -> int:
+def shares_of(p: Plan, units: int, rows: int = 128, columns: int = 256) -> int:
     """How many shares fill the chip once; 1 where splitting gains nothing or sizes are not known."""
     sizes = [i.size.value for i in (p.row, p.stream, *p.batch)]
     if None in sizes or p.stream.size.value is None or not _whole(p):
@@ -118,7 +119,8 @@ def _shares(p: Plan, units: int, rows: int, columns: int) -> int:
         if p.column.size.value is None:
             return 1
         tiles *= -(-p.column.size.value // columns)
-    most = min(units // tiles, stream // SHARE) if tiles else 1
+    each = KEYS if p.contractions and stream >= 2 * SHARE else SHARE
+    most = min(units // tiles, stream // each) if tiles else 1
     return next((n for n in range(most, 1, -1) if stream % (16 * n) == 0), 1)
 
 

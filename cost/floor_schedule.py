@@ -196,7 +196,7 @@ def _vectors(outputs: tuple[Tensor, ...], schedule: Schedule) -> int:
         return 0
     if not _folds_along(outputs, last):
         return 0
-    return min(tile, max(schedule.width, 1))
+    return tile
 
 
 @lru_cache(maxsize=1 << 10)
@@ -266,8 +266,10 @@ def longest_chain(outputs: tuple[Tensor, ...], schedule: Schedule) -> float:
             plan = schedule.fold_of(i.name)
             if schedule.tile_of(i.name) == 0 or plan.how == "blocks":
                 states *= _size(i)  # held whole, folded as a tree; or cut as the kernel finds best
+            elif plan.how == "stream" and plan.lanes:
+                states *= plan.lanes  # side by side for the whole fold: a tile only says how many points are at hand
             elif plan.how != "serial":
-                states *= max(plan.size, 1) * max(plan.lanes, 1)
+                states *= max(plan.size, 1)
         longest = max(longest, count / states - 1)
     return longest
 

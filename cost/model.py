@@ -34,6 +34,8 @@ from tang_egg.ir import Read, Reduce, Scan, Tensor, walk
 from tang_egg.program import KernelPlan
 from tang_egg.schedule import Schedule
 
+VECTOR = 8
+"""Lanes of a vector, about."""
 EXPOSED = 0.15
 """The share of what does not bind that is seen all the same."""
 ISSUED = 3.0
@@ -199,7 +201,7 @@ def demand(plan: KernelPlan, schedule: Schedule, device: Device) -> Demand:
     groups = prod(loop.turns for loop in _once(loops) if loop.index in axes and loop.index.name in split)
     points = prod(max(i.size.evaluate({}), 0) for i in {loop.index for loop in loops})
     flops = sum(w.operations for w in work)
-    wide = max(schedule.width, 1) if schedule.shape != "point" or not schedule.fold else 1
+    wide = VECTOR if schedule.shape != "point" or not schedule.fold else 1
     folds = prod(loop.turns for loop in _once(loops) if loop.index not in axes)
     accumulators = max(1, prod(loop.step for loop in _once(loops))) * wide
     per_group = points / max(groups, 1)

@@ -7,14 +7,18 @@ that some fold inside does not depend on and that are small enough to be held as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import log2
+from typing import TypeAlias
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.bounds_range import limits_of
 from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Scan, Source, Test, children, free, walk
+
+Bodies: TypeAlias = "tuple[Scalar, ...]"
+Axes: TypeAlias = "tuple[tuple[Index, ...], ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ class Machine:
     and from the one behind it (`further`); seconds per launch; elements of local accumulators; bytes of the near cache
     (`capacity`) and of all caches (`outer`); bytes of a `tile` that is fetched ahead of its use; `rows` that a kernel
     with folds inside folds holds at once, and `threads` that share such tiles of rows; whether products run on matrix
-    `units`.
+    `units`. `nested`: how much more the arithmetic of a fold inside another counts, since operands are copied for each
+    tile of rows, or lanes exchange their shares at every point of the outer one; `product`: that of a matrix product.
     """
 
     flops: float = 6e10
@@ -38,6 +43,8 @@ class Machine:
     rows: int = 32
     threads: int = 2
     units: bool = False
+    nested: float = 1.1
+    product: float = 1.0
 
 
 _WEIGHT = {
@@ -51,8 +58,6 @@ _WEIGHT = {
     "recip": 4.0,
     "sqrt": 4.0,
 }
-_NESTED = 1.1
-"""Operands of a fold inside another are copied for every tile of rows: its arithmetic counts that much more."""
 _SERIAL = 4.0
 """A fold around a scan of its index runs point by point, in no tiles."""
 _STREAMED = 32
@@ -66,6 +71,8 @@ _STALLED = 0.5
 MATRIX_UNITS = Machine(4e14, 4.2e12, 4e15, 6e12, 3e-6, 4096, 5e7, 5e7, 0.0, 128 * 128, 1, units=True)
 """A chip with matrix units, tiles in shared memory and a large second cache (one H200, rounded). All its processors
 walk through a table at about the same time, so that the rows of all their tiles share what the second cache holds."""
+PLAIN_THREADS = Machine(3e13, 4.2e12, 3e13, 6e12, 3e-6, 128, 5e7, 5e7, 0.0, 128 * 128, 1, nested=16.0, product=5.0)
+"""The same chip for a kernel that its matrix units cannot take: threads multiply themselves, and hold few elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +89,20 @@ class Estimate:
 class Costs:
     """The interface of selection: heuristic costs of terms and estimates of kernels.
 
-    `typical` gives the size assumed for a symbolic dim without an upper limit.
+    `typical` gives the size assumed for a symbolic dim without an upper limit. `busy`: the share of the matrix
+    units that a kernel of some bodies, each over its axes, keeps busy; `apart` are the costs of kernels with none.
     """
 
     machine: Machine = field(default_factory=Machine)
     typical: int = 128
-    _heuristic: dict[Scalar, float] = field(default_factory=dict)
+    busy: Callable[[Bodies, Axes], float] | None = None
+    apart: Costs | None = None
+    _heuristic: dict[tuple[Scalar, tuple[Index, ...] | None], float] = field(default_factory=dict)
     _volumes: dict[frozenset[Index], float] = field(default_factory=dict)
     produced: dict[Source, float] = field(default_factory=dict)
     _sizes: dict[Affine, float] = field(default_factory=dict)
     _folds: dict[object, float] = field(default_factory=dict)
+    _shares: dict[tuple[Bodies, Axes], float] = field(default_factory=dict)
 
     def size(self, form: Affine) -> float:
         """The number that a size is, or is taken to be."""
@@ -110,20 +121,31 @@ class Costs:
             self._volumes[key] = total
         return self._volumes[key]
 
-    def heuristic(self, term: Scalar) -> float:
+    def heuristic(self, term: Scalar, axes: tuple[Index, ...] | None = None) -> float:
         """Seconds to make `term` over its own indices as one kernel, what it reads from other kernels included.
 
         Making a stored class counts once per use (see `store`). Terms that share nothing across folds are costed
-        without looking for a grid.
+        without looking for a grid. `axes`: those of the class in memory, where it may be stored; only matrix units ask.
         """
-        if term not in self._heuristic:
+        order = axes if self.apart is not None else None
+        key = term, order
+        if key not in self._heuristic:
             cost = self._scope_cost((term,))
             if any(isinstance(s, Reduce) for s in walk(term)):
-                axes = tuple(sorted(free(term), key=lambda i: i.name))
-                work = self._best_work((term,), axes)
-                cost = max(cost, self._arithmetic(work) + sum(self.produced.get(s, 0.0) for s in work.sources))
-            self._heuristic[term] = cost
-        return self._heuristic[term]
+                own = tuple(sorted(free(term), key=lambda i: i.name))
+                share = self._share_of(term, own, order)
+                by = self if share or self.apart is None else self.apart
+                work = by._best_work((term,), own)
+                made = by._arithmetic(work) / (share or 1.0)
+                cost = max(cost, made + sum(self.produced.get(s, 0.0) for s in work.sources))
+            self._heuristic[key] = cost
+        return self._heuristic[key]
+
+    def _share_of(self, term: Scalar, own: tuple[Index, ...], order: tuple[Index, ...] | None) -> float:
+        """The share of the matrix units for a term; over axes that lie in memory in any order where none is known."""
+        if order is not None and set(own) <= set(order):
+            return self._share((term,), (order,))
+        return max((self._share((term,), ((*(k for k in own if k is not i), i),)) for i in own), default=0.0)
 
     def _scope_cost(self, roots: tuple[Scalar, ...]) -> float:
         seen: set[object] = set()
@@ -161,16 +183,27 @@ class Costs:
         return self._folds[key]
 
     def store(self, source: Source, cost: float, axes: tuple[Index, ...], uses: int) -> None:
-        """Notes what a class in memory costs: making it, shared among its uses, then writing and reading it."""
-        traffic = 8.0 * self.volume(axes) / self.machine.memory
-        self.produced.setdefault(source, (cost + self.machine.launch) / max(uses, 1) + traffic)
+        """Notes what a class in memory costs: making it, shared among its uses, then writing and reading it.
 
-    def kernel(self, bodies: tuple[Scalar, ...], axes: tuple[tuple[Index, ...], ...]) -> Estimate:
+        A first guess stays, unless it was off the matrix units and a better one is a small part of it.
+        """
+        traffic = 8.0 * self.volume(axes) / self.machine.memory
+        now = (cost + self.machine.launch) / max(uses, 1) + traffic
+        known = self.produced.setdefault(source, now)
+        if self.apart is not None and now < 0.9 * known:
+            self.produced[source] = now
+            self._heuristic.clear()
+            self._folds.clear()
+
+    def kernel(self, bodies: Bodies, axes: Axes) -> Estimate:
         """The estimate for one kernel that writes `bodies`, each over its axes."""
+        share = self._share(bodies, axes)
+        if not share and self.apart is not None:
+            return self.apart.kernel(bodies, axes)
         work = self._best_work(bodies, tuple(dict.fromkeys(i for a in axes for i in a)))
         written = sum(self.volume(a) * 4.0 for a in axes)
         compulsory = written + sum(self._traffic(s, work) for s in work.sources)
-        arithmetic = self._arithmetic(work)
+        arithmetic = self._arithmetic(work) / share
         inside = max(arithmetic, 4.0 * work.loads / self.machine.cache)
         traffic = compulsory / self.machine.memory
         seconds = (
@@ -181,6 +214,15 @@ class Costs:
             + self._fetched_again(work)
         )
         return Estimate(seconds, work.flops, compulsory, work.loads)
+
+    def _share(self, bodies: Bodies, axes: Axes) -> float:
+        """The share of the matrix units that a kernel keeps busy: all, where nothing is known of them."""
+        if self.apart is None or self.busy is None:
+            return 1.0
+        key = bodies, axes
+        if key not in self._shares:
+            self._shares[key] = self.busy(bodies, axes)
+        return self._shares[key]
 
     def _best_work(self, bodies: tuple[Scalar, ...], outputs: tuple[Index, ...]) -> _Work:
         """The counts under the choice of local axes that takes the least time."""
@@ -273,6 +315,12 @@ class _Reads:
 def _loop(s: Reduce | Scan) -> tuple[object, ...]:
     """What tells the loop of a fold from that of another: all parts of a fold run in one, other domains in others."""
     return (s.monoid, s.body, s.where if isinstance(s, Reduce) else None)
+
+
+def _contracts(s: Reduce) -> bool:
+    """Whether a fold combines two reads of which each has an index that the other lacks."""
+    reads = [free(x) for b in s.body for x in walk(b) if isinstance(x, Read) and free(x) & set(s.indices)]
+    return any(a - b and b - a and a & b & set(s.indices) for n, a in enumerate(reads) for b in reads[n + 1 :])
 
 
 class _Scope:
@@ -383,9 +431,11 @@ class _Work:
                 self.visit(d, inner)
         running = isinstance(s, Reduce) and bool(around)
         self.nested = self.nested or running
-        nested = _NESTED if running else 1.0
+        nested = self.costs.machine.nested if running else 1.0
         if isinstance(s, Reduce) and any(isinstance(x, Scan) and x.index in bound for x in walk(*s.body)):
             nested *= _SERIAL
+        if self.costs.machine.product > 1.0 and isinstance(s, Reduce) and _contracts(s):
+            nested *= self.costs.machine.product
         self.flops = flops + live * nested * (self.flops - flops)
         self.loads = loads + live * (self.loads - loads)
 

@@ -90,7 +90,7 @@ def _assemble(
         for c, term in zip(k.writes, k.terms, strict=True):
             root = owner.get(c)
             body = replace_sources(term, source)
-            dtype = root.dtype if root else (terms.real if type_of(term) == "real" else type_of(term))
+            dtype = root.dtype if root else terms.storage(c, type_of(term))
             made = Tensor(terms.names.get(c, f"part{c.number}"), terms.axes[c], body, dtype)
             outputs.append(made)
             written[c] = made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tang_egg.affine import affine
+from tang_egg.affine import Index, affine
 from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId, Encoding, ENode, Snapshot
 from tang_egg.errors import LawError
@@ -22,7 +22,7 @@ _FIRST = 1000
 class _NoCosts(Costs):
     """Every term is as good as any other: there is one for each class."""
 
-    def heuristic(self, term: Scalar) -> float:
+    def heuristic(self, term: Scalar, axes: tuple[Index, ...] | None = None) -> float:
         return 0.0
 
 

@@ -22,10 +22,10 @@ from tang_egg.extract.select import Candidate, Selection, cheapest
 from tang_egg.extract.terms import NESTING, SEQUENCE, Terms, Variant, class_arguments
 from tang_egg.ir import Const, Read, Reduce, Scalar, Tensor, free, walk
 
-KINDS = ("cost", "floor", "law", "limit", "measured", "open", "refused", "space", "use", "values")
-"""What can rule something out: the predicted time; a floor above what was measured; a law that did not apply; the size
-of a kernel; a measured time; nothing yet, since a search ended before; a one-pass form that was refused; kernels that
-the space of candidates does not hold; that nobody reads it; the values that are allowed."""
+KINDS = ("budget", "cost", "floor", "law", "limit", "measured", "open", "refused", "space", "use", "values")
+"""What can rule something out: the error that it makes; the predicted time; a floor above what was measured; a law that
+did not apply; the size of a kernel; a measured time; nothing yet, since a search ended before; a one-pass form that was
+refused; kernels that the space of candidates does not hold; that nobody reads it; the values that are allowed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@
     kernel   ::= tensors over inputs, schedules; for each schedule a floor and a guess, in seconds
 
 What is declared is fixed here and by the code generator's proposals: `declared` takes every proposal, and to the first
-one of each shape all combinations of at least the values of LEAST. It cannot be made smaller by the caller.
+one of each shape (and the first one with packed blocks) all combinations of at least the values of LEAST, and every
+other field with each of its values alone (`around`). It cannot be made smaller by the caller. Fields that change values
+beyond rounding order, FIXED, are the caller's wish and no dimensions.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 from tang_egg.affine import Index
@@ -21,7 +23,7 @@ from tang_egg.egraph import ClassId
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.select import Candidate
 from tang_egg.ir import Input, Reduce, Scalar, Scan, Source, Tensor, sources, type_of, walk
-from tang_egg.schedule import WHOLE, Schedule
+from tang_egg.schedule import WHOLE, WORDS, Schedule
 from tang_egg.text import print_scalar
 from tang_egg.windows import replace_sources
 
@@ -51,18 +53,91 @@ LEAST: Mapping[str, Values] = {
 """What is tried at least, by the shape of a schedule. Shapes without values: what the code generator proposes."""
 
 
+NUMBERS: Mapping[str, tuple[int, ...]] = {
+    "chunk": (0, 32, 128, 512),
+    "team": (0, 2, 4, 8),
+    "consumers": (2, 3),
+    "stages": (2, 3, 4, 6, 8),
+    "resident": (0, 1, 2),
+    "overlap": (0, 1),
+    "turns": (0, 1),
+    "tickets": (0, 1),
+    "supertile": (1, 8, 16, 32),
+    "reuse": (0, 1),
+}
+"""The values of fields that hold a number; of one that is not named, none, half of it and twice as much."""
+BLOCKS = (48, 96, 192, 384)
+"""Points of a packed block, of each index that has one."""
+LANES = (0, 8, 16, 32)
+"""Partial states side by side of a stream."""
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    "point": ("store",),
+    "split": ("store",),
+    "tile": ("store",),
+    "stream": ("store",),
+    "scan": ("chunk",),
+    "warp": ("team",),
+    "mma": tuple(n for n in NUMBERS if n not in ("chunk", "team")),
+}
+"""Fields that are tried with the first proposal of a shape though it does without them."""
+FIXED = ("unit", "accumulate")
+"""Fields that say in which types a kernel computes: `products=` and `tune_precision` set them."""
+APART = ("shape", "tile", "fold", "stage")
+"""The shape is what a space is declared by; the others are combined with each other (LEAST)."""
+
+
 def declared(proposals: Sequence[Schedule], sizes: Mapping[str, int]) -> tuple[Schedule, ...]:
-    """The schedules of a kernel's space in a fixed order: the proposals, then combinations of the values of LEAST.
+    """The schedules of a kernel's space in a fixed order: the proposals, combinations of LEAST, then fields alone.
 
     `sizes`: of the indices that have one; a tile or a share of a fold is never longer than its index.
     """
     found = dict.fromkeys(proposals)
-    first: dict[str, Schedule] = {}
+    first: dict[tuple[str, bool], Schedule] = {}
     for s in proposals:
-        first.setdefault(s.shape, s)
-    for shape, s in first.items():
+        first.setdefault((s.shape, bool(s.block)), s)
+    for (shape, _), s in first.items():
         found |= dict.fromkeys(_combined(s, LEAST[shape], sizes))
+    for s in first.values():
+        found |= dict.fromkeys(around(s, sizes))
     return tuple(found)
+
+
+def around(s: Schedule, sizes: Mapping[str, int]) -> Iterable[Schedule]:
+    """A schedule with each value of each field that is no part of a combination, one field at a time."""
+    for f in fields(Schedule):
+        own = getattr(s, f.name)
+        if f.name in APART or f.name in FIXED:
+            continue
+        if own == f.default and f.name not in OFFERED.get(s.shape, ()):
+            continue
+        for value in _values(f.name, own, sizes):
+            if value != own:
+                yield replace(s, **{f.name: value})  # type: ignore[arg-type]
+    for n, (name, plan) in enumerate(s.fold):
+        for lanes in LANES if plan.how == "stream" else ():
+            if lanes != plan.lanes and (not lanes or plan.size % lanes == 0):
+                yield replace(s, fold=(*s.fold[:n], (name, replace(plan, lanes=lanes)), *s.fold[n + 1 :]))
+
+
+def _values(name: str, own: object, sizes: Mapping[str, int]) -> Iterable[object]:
+    """The values of a field beside the one that was proposed."""
+    if name == "block":
+        assert isinstance(own, tuple)
+        for n, (index, _) in enumerate(own):
+            for size in BLOCKS:
+                if size <= sizes.get(index, size):
+                    yield (*own[:n], (index, size), *own[n + 1 :])
+    elif isinstance(own, tuple):
+        if name == "order":
+            yield from ((*own[n:], *own[:n]) for n in range(1, len(own)))
+        elif name == "grid":
+            yield from (own[:n] for n in range(1, len(own)))
+        else:
+            yield ()
+    elif isinstance(own, int):
+        yield from NUMBERS.get(name, (0, own // 2, 2 * own))
+    else:
+        yield from WORDS[name]
 
 
 def _combined(s: Schedule, values: Values, sizes: Mapping[str, int]) -> Iterable[Schedule]:
@@ -85,7 +160,7 @@ def _combined(s: Schedule, values: Values, sizes: Mapping[str, int]) -> Iterable
         yield replace(s, tile=tile, fold=fold, stage=stage)
 
 
-_SIZED = ("lanes", "stream")
+_SIZED = ("lanes", "stream", "guard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +290,10 @@ def written(result: WindowResult, k: Candidate) -> tuple[Tensor, ...]:
     kinds = {c: t.dtype for c, t in _owners(result).items()}
     stored: dict[Source, str] = {s: kinds[c] for s, c in result.terms.placeholders.items() if c in kinds}
     made = [
-        Tensor("y", result.terms.axes[c], term, kinds.get(c) or _kind(result, term))
+        Tensor("y", result.terms.axes[c], term, kinds.get(c) or result.terms.storage(c, type_of(term)))
         for c, term in zip(k.writes, k.terms, strict=True)
     ]
     return standalone(made, stored)
-
-
-def _kind(result: WindowResult, term: Scalar) -> str:
-    kind = type_of(term)
-    return result.terms.real if kind == "real" else kind
 
 
 def _owners(result: WindowResult) -> dict[ClassId, Tensor]:

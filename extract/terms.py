@@ -16,6 +16,7 @@ from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId, ENode
 from tang_egg.errors import GraphError
 from tang_egg.extract.passes import Follower, Refused, build_cascade, shift
+from tang_egg.extract.siblings import join_siblings
 from tang_egg.ir import (
     Apply,
     Const,
@@ -42,6 +43,8 @@ from tang_egg.saturate import Saturation
 
 NESTING, SEQUENCE = 2, 4
 """The space of kernels: folds nest at most so deep in one kernel, and at most so many wait for one another."""
+NARROW = ("f16", "bf16")
+"""Types of storage that matrix units multiply."""
 REGROUPING = ("fold.reassociate_shorter", "fold.interchange_shorter")
 """Laws that put a sum inside of another one to be stored: Σ[i] f · (Σ[j] u)."""
 
@@ -68,6 +71,7 @@ class Terms:
     costs: Costs
     real: str = "f32"
     daring: bool = False
+    declared: dict[ClassId, str] = field(default_factory=dict)
     axes: dict[ClassId, tuple[Index, ...]] = field(default_factory=dict)
     names: dict[ClassId, str] = field(default_factory=dict)
     placeholders: dict[Input, ClassId] = field(default_factory=dict)
@@ -93,6 +97,9 @@ class Terms:
             # one copy serves tensors of equal elements: an axis that one of them lacks may have no point
             self.axes[c] = tuple(i for i in shared if i in axes or prove_nonnegative(i.size - 1))
             self.names.setdefault(c, t.name)
+            if self.costs.machine.units and type_of(t.body) == "real":
+                kind = t.dtype if t.dtype in NARROW else self.real
+                self.declared[c] = kind if self.declared.get(c, kind) == kind else self.real
             inner_folds |= self._inner_folds(t)
         inner_folds |= self._regrouped()
         for monoid, index, f, t_ in shot.facts.get("carried", ()):
@@ -234,6 +241,10 @@ class Terms:
         kinds += sorted(ranked, key=lambda v: (self._depth(v.term), v.cost))[:1]
         reading = [v for v in ranked if self.reads_stored(v.term) and self._folds(v.term)]
         kinds += sorted(reading, key=lambda v: (len(self._placeholders_in(v.term)), v.cost))[:1]
+        if self.costs.apart is not None:  # matrix units multiply what is stored as it stands
+            stored = [v for v in ranked if self.reads_stored(v.term)]
+            kinds += sorted(stored, key=lambda v: self._size(v.term))[:1]
+            kinds += [v for v in stored if self._passes(v.term)][:1]
         folding = [v for v in reading if not self._outside_folds(v.term)]
         kinds += sorted(folding, key=lambda v: v.cost - self._made(v.term))[:1]
         kinds += [v for v in ranked if self._counts_points(v.term) and not self.reads_stored(v.term)][:1]
@@ -304,10 +315,14 @@ class Terms:
 
     def placeholder(self, c: ClassId, type: str) -> Input:
         """The input that stands for a class that is written to memory."""
-        dtype = self.real if type == "real" else type
-        source = Input(f"@{c.number}", tuple(i.size for i in self.axes[c]), dtype)
+        source = Input(f"@{c.number}", tuple(i.size for i in self.axes[c]), self.storage(c, type))
         self.placeholders[source] = c
         return source
+
+    def storage(self, c: ClassId, type: str) -> str:
+        """The type in which a class of a scalar type is kept: as its tensor says where matrix units multiply such
+        types."""
+        return self.declared.get(c, self.real) if type == "real" else type
 
     def _of_node(self, c: ClassId, n: ENode) -> Iterable[Variant]:
         encoding = self.saturation.encoding
@@ -333,7 +348,11 @@ class Terms:
             yield from self._combinations(c, n)
 
     def _variant(self, c: ClassId, n: ENode, term: Scalar, below: tuple[Variant, ...] = ()) -> Variant:
-        return Variant(term, self.costs.heuristic(term), c, n, below)
+        if self.costs.apart is None:
+            return Variant(term, self.costs.heuristic(term), c, n, below)
+        # two passes over the same points would look like twice the products, and these are what matrix units do
+        (priced,) = join_siblings((term,))
+        return Variant(term, self.costs.heuristic(priced, self.axes.get(c)), c, n, below)
 
     def _combinations(self, c: ClassId, n: ENode) -> Iterable[Variant]:
         choices = [self.found.get(x, []) for x in class_arguments(n)]

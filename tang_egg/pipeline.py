@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tang_egg.budget import ErrorBudget
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.cost.roofline import Costs
-from tang_egg.errors import GraphError, InputError, TargetError
+from tang_egg.errors import GraphError, InputError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.certificate_program import Ending, assembled
 from tang_egg.extract.certify import Budget
@@ -28,6 +29,7 @@ from tang_egg.extract.derive import Step
 from tang_egg.ir import Graph, Reduce, Scan, Tensor, tensors_of, walk
 from tang_egg.measure_single import CpuKernels
 from tang_egg.measure_single_cuda import CudaKernels
+from tang_egg.measure_single_grid import GridKernels
 from tang_egg.monoid import BUILT_IN
 from tang_egg.normal import normal_form
 from tang_egg.pipeline_budget import Enclosures, extract_within
@@ -35,21 +37,19 @@ from tang_egg.pipeline_certify import Certified, certified, check_alone
 from tang_egg.pipeline_chunk import extract_chunked
 from tang_egg.pipeline_compiled import Compiled, Extraction, Options
 from tang_egg.pipeline_rewrite import check_products, rewritten
-from tang_egg.pipeline_space import checked_sizes, target_name, target_of
+from tang_egg.pipeline_space import GRIDS, checked_sizes, known_constants, target_name, target_of
 from tang_egg.program import Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import check_names
 from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.targets import TARGETS as TARGETS
-from tang_egg.targets import Wish
+from tang_egg.targets import Target, Wish
 from tang_egg.targets import target as target_named
 from tang_egg.tuned import Tuned
 from tang_egg.verify import dim_choices, verify
 from tang_egg.windows import Canonical, Window, canonical, cut
 
-TIMED = ("c", "cuda")
-"""Targets whose kernels can be timed one by one, as a certified selection needs."""
 RECURSION = 20_000
 """Python's limit while graphs are compiled: expressions of thousands of operations in a row are walked recursively."""
 
@@ -219,23 +219,33 @@ def certify(
     _check_asked("certify", graph, target, (limits or Limits()).values, "exact")
     allowed = budget or Budget()
     known = checked_sizes(graph, sizes, cache)
-    if target not in TIMED:
-        raise TargetError(
-            f"kernels for '{target}' are not timed, so nothing can be searched",
-            where="optimize(..., seconds=...) or certify",
-            mend=f"leave seconds and gap away, or use one of: {', '.join(TIMED)}",
-        )
-    device = target_named(target).open() if measurer is None else None
-    exact = (limits or Limits()).values == "ieee" or (device is not None and not device.has_matrix_units)
+    on = target_named(target)
+    if target in GRIDS:
+        known_constants(target)  # before anything else is done: a search without floors would be no search
+    device = on.open() if measurer is None else None
+    plain = device is not None and not on.units(device)
+    exact = plain or (target not in GRIDS and (limits or Limits()).values == "ieee")
     extraction = extract_for(target, graph, limits or Limits())
     at = target_of(target, known, cache, exact=exact)
-    timer = measurer or (CpuKernels(known, cache) if device is None else CudaKernels(known, cache, device))
+    timer = measurer or _measurer(on, device, known, cache)
     left = replace(allowed, seconds=max(0.0, allowed.seconds - (time.perf_counter() - start)))
-    memory = Tuned(target_name(at), cache, at.threads, known, target) if remember and measurer is None else None
+    memory = None
+    if remember and measurer is None:
+        name = f"{target_name(at)}, {device.title}" if target in GRIDS and device is not None else target_name(at)
+        memory = Tuned(name, cache, at.threads, known, target, lambda p, s: on.sources(p, s))
     return certified(
         extraction, at, timer, left, lambda results: _rebuilt(extraction, target, results), recall=memory,
         asked=allowed, before=time.perf_counter() - start,
     )  # fmt: skip
+
+
+def _measurer(on: Target, device: Any, sizes: Mapping[str, int], cache: str) -> Measurer:
+    """What times kernels on an open device."""
+    if on.name == "c":
+        return CpuKernels(sizes, cache)
+    if on.name == "cuda":
+        return CudaKernels(sizes, cache, device)
+    return GridKernels(device, lambda program, chosen: on.compile(program, chosen, device), sizes, cache)  # type: ignore[arg-type, return-value]
 
 
 def _rebuilt(
@@ -287,12 +297,11 @@ def extract_for(
     Its kernels are cut the way the target runs them best.
     """
     on = target_named(target, "extract_for")
-    costs = Costs(on.rates) if on.rates is not None else None
-    chosen = extract_chunked(lambda g: extract(g, limits=limits, costs=costs), graph, chunk)
+    chosen = extract_chunked(lambda g: extract(g, limits=limits, costs=on.costs(products)), graph, chunk)
     found = rewritten(chosen, split, products)
     if on.cut is None:
         return found
-    program = on.parted(found.program)
+    program = on.parted(found.program, products)
     steps = {k.name: found.steps.get(k.name, ()) for k in program.kernels}
     return replace(found, program=program, steps={**found.steps, **steps})
 

@@ -23,10 +23,10 @@ from tang_egg.extract.certify_record import CertificateError, KernelRecord, Sele
 from tang_egg.extract.select import in_order
 from tang_egg.extract.space import Problem, SpaceKernel, WindowSpace
 from tang_egg.ir import Graph, Tensor
-from tang_egg.pipeline_certify_record import violations
+from tang_egg.pipeline_certify_record import SLOW_LANES, violations
 from tang_egg.pipeline_compiled import Extraction
-from tang_egg.pipeline_floors import CpuOffers, DeviceOffers, TimeFloors
-from tang_egg.pipeline_space import Target, problem_of
+from tang_egg.pipeline_floors import CpuOffers, DeviceOffers, GridOffers, TimeFloors
+from tang_egg.pipeline_space import GRIDS, Target, problem_of
 from tang_egg.program import single_program
 from tang_egg.run import print_program
 from tang_egg.schedule import Schedule
@@ -118,6 +118,9 @@ def _target(c: SelectionCertificate, graph: Graph) -> Target:
     if c.target == "cuda":
         offers = DeviceOffers(c.values != "ieee")
         return Target("cuda", offers, _floors(c), NoGuesses(), c.device, c.cache, c.threads, sizes)
+    if c.target in GRIDS:
+        fast = dict(c.machine).get("lanes") != SLOW_LANES
+        return Target(c.target, GridOffers(fast), _floors(c), NoGuesses(), c.device, c.cache, c.threads, sizes)
     raise _wrong(f"there is no target '{c.target}'", "target")
 
 

@@ -21,10 +21,14 @@ from tang_egg.extract.certify_record import (
     WindowRecord,
 )
 from tang_egg.extract.select import in_order
-from tang_egg.extract.space import LEAST
+from tang_egg.extract.space import BLOCKS, FIXED, LANES, LEAST, NUMBERS, OFFERED
 from tang_egg.pipeline_compiled import Extraction
+from tang_egg.pipeline_floors import GridOffers
 from tang_egg.pipeline_space import Target, target_name
 from tang_egg.text import print_graph
+
+SLOW_LANES = "slow"
+"""What a certificate says of a device whose threads exchange values through memory."""
 
 
 def certificate_of_outcome(
@@ -114,11 +118,19 @@ def space_text(target: Target) -> tuple[str, ...]:
         parts = [f"tile {' '.join(map(str, v.tile))}"] if v.tile else []
         parts += [f"fold {' '.join(map(str, v.fold))}"] if v.fold else []
         parts += ["staged or not"] if v.stages else []
+        parts += ["past the caches or not"] if "store" in OFFERED.get(shape, ()) else []
         lines += [f"  {shape}: {', '.join(parts)}"] if parts else []
+    numbers = ", ".join(f"{name} {' '.join(map(str, values))}" for name, values in NUMBERS.items())
+    lines += [
+        f"and one field at a time: {numbers}, block {' '.join(map(str, BLOCKS))}, lanes {' '.join(map(str, LANES))},",
+        f"  loops in every rotation, fewer in the grid, names of other fields or none; fixed: {', '.join(FIXED)}",
+    ]
     return (*lines, f"execution: kernel after kernel, caches {target.cache}")
 
 
 def _machine(target: Target) -> tuple[tuple[str, str], ...]:
+    if isinstance(target.offers, GridOffers):
+        return (("lanes", "fast" if target.offers.lanes else SLOW_LANES),)
     if target.name != "c":
         return ()
     try:

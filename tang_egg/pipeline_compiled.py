@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tang_egg.budget import Verdict
-from tang_egg.errors import ArtefactError, BindError, InputError, TargetError
+from tang_egg.errors import ArtefactError, BindError, InputError
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.certify import Outcome
 from tang_egg.extract.certify_record import SelectionCertificate
@@ -22,6 +22,7 @@ from tang_egg.run_arrays import check_names, take_dims
 from tang_egg.run_bound import held_arrays
 from tang_egg.run_cuda import CudaProgram, Prepared
 from tang_egg.run_grid import GridPrepared, GridProgram
+from tang_egg.run_prepared import HostPrepared
 from tang_egg.schedule import Schedule
 from tang_egg.verify import Verification
 from tang_egg.windows import Canonical, Window
@@ -110,17 +111,11 @@ class Compiled:
         dims: Mapping[str, int] | None = None,
         out: Mapping[str, Any] | None = None,
         **named: Any,
-    ) -> Prepared | GridPrepared:
-        """The kernels bound to arrays on the device: calls of the result only launch them, and can be captured.
+    ) -> HostPrepared | Prepared | GridPrepared:
+        """The kernels bound to arrays: calls of the result only run them; on a GPU they can be captured.
 
-        Raises TargetError on a target without launches, else as a call does.
+        Raises as a call does, and on the host InputError for an array that would have to be copied to be read.
         """
-        if isinstance(self.runner, CompiledProgram):
-            raise TargetError(
-                f"programs for '{self.target}' are not prepared",
-                where=f"graph '{self.graph.name}'",
-                mend="call it, or use the target of a device: target='cuda'",
-            )
         given, sizes = self._given(arrays, named, dims)
         return self.runner.prepare(given, sizes, out)
 

@@ -169,3 +169,20 @@ class DeviceOffers:
             found = device_schedules(outputs, True) if self.tiles else grid_schedules(outputs)
             self.proposals[outputs] = found
         return self.proposals[outputs]
+
+
+@dataclass(slots=True)
+class GridOffers:
+    """What a target of plain threads offers. `lanes`: whether threads exchange values fast, see targets.Wish."""
+
+    lanes: bool = True
+    proposals: dict[tuple[Tensor, ...], tuple[Schedule, ...]] = field(default_factory=dict)
+
+    def parts(self, outputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], ...]:
+        return tuple(standalone(k.outputs) for k in partition(single_program(outputs)).kernels)
+
+    def schedules(self, outputs: tuple[Tensor, ...]) -> tuple[Schedule, ...]:
+        if outputs not in self.proposals:
+            found = grid_schedules(outputs)
+            self.proposals[outputs] = found if self.lanes else tuple(sorted(found, key=lambda s: s.shape == "split"))
+        return self.proposals[outputs]

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine
-from tang_egg.cost.device import Device
+from tang_egg.cost.device import Device, DeviceError
 from tang_egg.cost.roofline import Costs
 from tang_egg.egraph import ClassId
-from tang_egg.errors import BindError, InputError
+from tang_egg.errors import BindError, InputError, TargetError
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.select import Candidate, offered, solve
 from tang_egg.extract.space import (
@@ -28,7 +28,7 @@ from tang_egg.extract.space import (
 )
 from tang_egg.ir import Graph, Reduce, Scan, Tensor, walk
 from tang_egg.pipeline_compiled import Extraction
-from tang_egg.pipeline_floors import ONE_CORE, CpuOffers, DeviceOffers, ModelGuesses, TimeFloors
+from tang_egg.pipeline_floors import ONE_CORE, CpuOffers, DeviceOffers, GridOffers, ModelGuesses, TimeFloors
 from tang_egg.probe_store import constants
 from tang_egg.progress import note
 from tang_egg.run import threads
@@ -36,6 +36,8 @@ from tang_egg.run_arrays import check_names
 
 TYPICAL = 128
 """The size at which a symbolic dim is measured, as far as its facts allow."""
+GRIDS: Mapping[str, str] = {"opencl": "opencl", "wgsl": "wgsl", "glsl": "wgsl", "metal": ""}
+"""Targets of plain threads, and under which target the constants of their devices are stored; "" has no probes."""
 CACHES = ("warm", "cold")
 """The states of caches that a certificate can speak of."""
 
@@ -84,8 +86,14 @@ def checked_sizes(graph: Graph, sizes: Mapping[str, int] | None, cache: str) -> 
 def target_of(
     name: str, sizes: Mapping[str, int], cache: str = "warm", *, exact: bool = False, team: int = 0
 ) -> Target:
-    """The target of a search on this machine. `exact`: infinities and NaN have to come through."""
-    device = constants(name)
+    """The target of a search on this machine. `exact`: infinities and NaN have to come through.
+
+    Raises TargetError where no constants of a device of the target are known.
+    """
+    device = known_constants(name)
+    if name in GRIDS:
+        floors = TimeFloors(device, None, sizes, cache)
+        return Target(name, GridOffers(not exact), floors, ModelGuesses(device, sizes), _json(device), cache, 1, sizes)
     if name != "c":
         floors = TimeFloors(device, None, sizes, cache)
         return Target(
@@ -96,6 +104,21 @@ def target_of(
     floors = TimeFloors(device, core, sizes, cache)
     guesses = ModelGuesses(device, sizes)
     return Target(name, CpuOffers(team), floors, guesses, _json(device, core), cache, team, sizes)
+
+
+def known_constants(name: str) -> Device:
+    """The constants of a target: measured, or a shipped estimate. Raises TargetError where there are neither."""
+    try:
+        return constants(GRIDS.get(name, name))
+    except DeviceError:
+        probed = GRIDS.get(name, "")
+        raise TargetError(
+            f"no constants of a device are known for '{name}', so that a search has no floors",
+            where="optimize(..., seconds=...) or certify",
+            mend=f"measure them once: tang-doctor --probe --target {probed}"
+            if probed
+            else f"leave seconds and gap away: there are no probes of '{name}'",
+        ) from None
 
 
 def problem_of(extraction: Extraction, target: Target) -> Problem:

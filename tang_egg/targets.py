@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tang_egg.codegen.candidates import schedules as schedule_candidates
-from tang_egg.codegen.candidates_device import UNITS, device_schedules
+from tang_egg.codegen.candidates_device import UNITS, busy, device_schedules, planned
 from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.dialects.c import C
 from tang_egg.codegen.lower import lower
-from tang_egg.codegen.partition import partition
+from tang_egg.codegen.merge_folds import merge_folds
+from tang_egg.codegen.partition import has_products, partition
 from tang_egg.codegen.printer import print_kernel
-from tang_egg.codegen.split_fold import split_streams
-from tang_egg.cost.roofline import MATRIX_UNITS, Machine
+from tang_egg.codegen.split_fold import shares_of, split_streams
+from tang_egg.cost.roofline import MATRIX_UNITS, PLAIN_THREADS, Axes, Bodies, Costs, Machine
 from tang_egg.errors import TargetError
 from tang_egg.ir import Tensor
-from tang_egg.program import Program
+from tang_egg.program import Program, single_program
 from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels, cuda_sources
 from tang_egg.run_cuda_driver import driver
@@ -55,26 +56,35 @@ class Target:
     """One target.
 
     `rates`: the machine for which kernels are selected; none for this processor. `cut`: how a program's kernels are cut
-    the way the target runs them; none leaves them. `schedules`: those of a kernel, the best guess first. `sources`: the
-    printed text of each distinct kernel. `open`: the device, whose lack is a TargetError of three parts. `compile`: a
-    program that runs there. `units`: whether an open device has them, see Wish. `library`: whether kernels become a C
-    library that needs no Python.
+    the way the target runs them, for `products` as in optimize; none leaves them. `schedules`: those of a kernel, the
+    best guess first. `sources`: the printed text of each distinct kernel. `open`: the device, whose lack is a
+    TargetError of three parts. `compile`: a program that runs there. `units`: whether an open device has them, see
+    Wish. `library`: whether kernels become a C library that needs no Python. `busy`: the share of its matrix units that
+    a kernel keeps busy, if it has any.
     """
 
     name: str
     title: str
     rates: Machine | None
-    cut: Callable[[Program], Program] | None
+    cut: Callable[[Program, str], Program] | None
     schedules: Callable[[tuple[Tensor, ...], Wish], tuple[Schedule, ...]]
     sources: Callable[[Program, Schedules], dict[str, str]]
     open: Callable[[], Any]
     compile: Callable[[Program, Schedules, Any], Runner]
     units: Callable[[Any], bool] = lambda device: False
     library: bool = False
+    busy: Callable[[Bodies, Axes, str], float] | None = None
 
-    def parted(self, program: Program) -> Program:
+    def costs(self, products: str = "exact") -> Costs | None:
+        """What selection minimises; None for the costs of this processor."""
+        if self.rates is None or self.busy is None:
+            return None if self.rates is None else Costs(self.rates)
+        busy = self.busy
+        return Costs(self.rates, busy=lambda bodies, axes: busy(bodies, axes, products), apart=Costs(PLAIN_THREADS))
+
+    def parted(self, program: Program, products: str = "exact") -> Program:
         """The program with its kernels cut as the target runs them."""
-        return program if self.cut is None else self.cut(program)
+        return program if self.cut is None else self.cut(program, products)
 
     def first(self, outputs: tuple[Tensor, ...], wish: Wish | None = None) -> Schedule:
         """The best guess for a kernel."""
@@ -98,8 +108,23 @@ def _c_sources(program: Program, schedules: Schedules) -> dict[str, str]:
     return {k.name: print_kernel(lower(k.name, k.outputs, schedules[k.name]), C) for k in program.kernels}
 
 
-def _cuda_cut(program: Program) -> Program:
-    return split_streams(partition(program), UNITS)
+def _cuda_cut(program: Program, products: str) -> Program:
+    return split_streams(merge_folds(partition(program), products == "tf32"), UNITS)
+
+
+def _cuda_busy(bodies: Bodies, axes: Axes, products: str) -> float:
+    """The share of the matrix units that a kernel keeps busy, cut as it will be; 0 where they cannot take it all."""
+    outputs = tuple(Tensor(f"out{n}", a, b) for n, (b, a) in enumerate(zip(bodies, axes, strict=True)))
+    rounded = products == "tf32"
+    least = 0.0
+    for k in merge_folds(partition(single_program(outputs)), rounded).kernels:
+        p = planned(k.outputs, not rounded)
+        if p is not None:
+            share = busy(p, shares_of(p, UNITS))
+            least = min(least or share, share)
+        elif has_products(k.outputs):
+            return 0.0
+    return least
 
 
 def _cuda_schedules(outputs: tuple[Tensor, ...], wish: Wish) -> tuple[Schedule, ...]:
@@ -131,6 +156,7 @@ _CUDA = Target(
     open=lambda: driver(),
     compile=lambda program, schedules, device: compile_cuda(program, schedules, on=device),
     units=lambda device: bool(device.has_matrix_units),
+    busy=_cuda_busy,
 )
 
 
@@ -149,7 +175,7 @@ def _grid(name: str, title: str, module: str) -> Target:
         name=name,
         title=title,
         rates=GRID,
-        cut=partition,
+        cut=lambda program, products: partition(program),
         schedules=_grid_schedules,
         sources=lambda program, schedules: call(f"{name}_sources", program, schedules),
         open=lambda: call(f"{name}_device"),

@@ -247,8 +247,8 @@ def canonical(window: Window) -> Canonical:
 
 
 def _plain(dtype: str) -> str:
-    """Where a value is kept between operators is the schedule's affair; only its scalar type is part of the meaning."""
-    return "f32" if dtype in ("f16", "bf16", "f32", "f64") else dtype
+    """Where a value is kept between operators is the schedule's affair, which may take 16 bits where the user did."""
+    return "f32" if dtype in ("f32", "f64") else dtype
 
 
 def replace_sources(s: Scalar, source: object) -> Scalar:

@@ -6,11 +6,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from tang_egg.codegen.kernel import Barrier, Buffer, Kernel, element, lanes
+from tang_egg.codegen.kernel import Barrier, Buffer, Fetch, Kernel, element, lanes
 from tang_egg.codegen.legalize import legal_names
+from tang_egg.codegen.legalize_across import to_transposes
+from tang_egg.codegen.legalize_fetch import to_fetches
 from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
-from tang_egg.codegen.printer import Dialect, form_text, strip
+from tang_egg.codegen.printer import Dialect, Printer, form_text, strip
 
 _TYPES = {
     "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "bool": "uint8_t",
@@ -63,6 +65,10 @@ def _store(buffer: Buffer, index: str, value: str, type: str) -> str:
         return f"{buffer.name}[{strip(index)}] = {value};"
     way = "stream" if buffer.stream and type in _STREAMED else "store"
     return f"te_{way}_{type}({buffer.name} + {index}, {value});"
+
+
+def _fetch(s: Fetch, printer: Printer) -> None:
+    printer.emit(f"te_fetch({s.buffer.name} + {printer.expr(s.index)});")
 
 
 def _fenced(kernel: Kernel) -> Kernel:
@@ -120,6 +126,8 @@ _OPS: dict[str, str] = {
     "cast": "(({type}){0})", "castxn": "__builtin_convertvector({0}, {type})",
     "bits": "te_bits_{to}_{of}({0})", "bitsxn": "(({type}){0})",
     "splat_mask": "te_splat_{to}(-(int){0})",
+    "join_lowxn": "te_join_low_{to}({0}, {1})", "join_highxn": "te_join_high_{to}({0}, {1})",
+    "zip_lowxn": "te_zip_low_{to}({0}, {1})", "zip_highxn": "te_zip_high_{to}({0}, {1})",
     "atan2:f32": "atan2f({0}, {1})", "atan2:f64": "atan2({0}, {1})",
 }  # fmt: skip
 for _op in _MATHS:
@@ -135,6 +143,8 @@ for _float in ("f16", "bf16"):
     _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
     _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
     _OPS |= {f"cast:f32:{_float}xn": "{0}", f"cast:{_float}:f32xn": "{0}"}  # loads and stores convert
+for _t in ("i8", "u8", "i16", "u16"):
+    _OPS |= {f"cast:{_x}:{_t}xn": "te_widen_{to}_{of}({0})" for _x in ("f32", "i32")}
 for _float in ("f32", "f64"):
     _OPS |= {f"cast:{_t}:{_float}": f"(({_TYPES[_t]})te_whole((double){{0}}))" for _t in _TYPES if _t[0] in "iu"}
     _OPS |= {f"cast:bool:{_float}": "({0} != 0)"}
@@ -165,11 +175,12 @@ C = Dialect(
     },
     barrier="te_fence();",
     signature=_signature,
-    passes=(legal_names, to_vectors, to_registers, _fenced),
+    passes=(legal_names, to_vectors, to_registers, to_transposes, to_fetches, _fenced),
+    device={Fetch: _fetch},
 )
 
 
 def prelude() -> str:
     """The functions that every C source starts with."""
     folder = Path(__file__).parent.parent / "prelude"
-    return "".join((folder / name).read_text() for name in ("scalar.h", "vector.h"))
+    return "".join((folder / name).read_text() for name in ("scalar.h", "vector.h", "turn.h"))

@@ -16,9 +16,23 @@ from typing import Any
 from tang_egg import ops
 from tang_egg.codegen.device import BYTES, GROUP, Launch, Mma, Roles
 from tang_egg.codegen.dialects.cuda_device import DEVICE, product, sum_of
-from tang_egg.codegen.kernel import Buffer, Form, Kernel, Loop, element, statements
+from tang_egg.codegen.kernel import (
+    Barrier,
+    Buffer,
+    Call,
+    Form,
+    If,
+    Kernel,
+    Loop,
+    Stmt,
+    element,
+    expressions,
+    statements,
+    subexpressions,
+)
 from tang_egg.codegen.legalize import legal_names, narrow_indices, rebuilt
-from tang_egg.codegen.legalize_runs import runs
+from tang_egg.codegen.legalize_quick import quick_functions
+from tang_egg.codegen.legalize_runs import ReadRun, runs
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
 
@@ -26,6 +40,8 @@ BLOCK = 256
 """Threads of a block of a kernel that has no launch of its own, at most."""
 UNROLLED = 64
 """Iterations up to which a loop of kind `vector` is unrolled, so that arrays indexed by it become registers."""
+AHEAD, MOST = 4, 1024
+"""Iterations of a loop that reads runs whose loads are on their way together, and statements that they may become."""
 
 _TYPES = {
     "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "tf32": "float", "bool": "bool", "int": "int",
@@ -72,7 +88,7 @@ def _declare(buffer: Buffer, size: str) -> str:
         place = f"te_scratch + te_place * te_scratch_size + te_offset_{buffer.name}"
         return f"{kind} *__restrict__ {buffer.name} = ({kind} *)({place});"
     if buffer.space == "shared":
-        return f"__shared__ {kind} {buffer.name}[{size}];"
+        return f"__shared__ alignas(16) {kind} {buffer.name}[{size}];"
     return f"{kind} {buffer.name}[{size}];"
 
 
@@ -191,6 +207,7 @@ _OPS: dict[str, str] = {
     "cast": "(({type}){0})", "bits": "te_bits<{type}, {held}>({0})",
     "fma:f32": "fmaf({0}, {1}, {2})", "fma:f64": "fma({0}, {1}, {2})",
     "fast_max:f32": "fmaxf({0}, {1})", "fast_min:f32": "fminf({0}, {1})", "fast_recip:f32": "te_recip({0})",
+    "quick_erf:f32": "te_quick_erf({0})", "quick_tanh:f32": "te_quick_tanh({0})", "quick_exp:f32": "te_quick_exp({0})",
     "exp2:f32": "te_exp2({0})", "log2:f32": "te_log2({0})",
     "shuffle_xor": "__shfl_xor_sync(~0u, {0}, {1})", "shuffle_xor:bool": "(__shfl_xor_sync(~0u, (int){0}, {1}) != 0)",
     "any_warp:bool": "(__any_sync(~0u, {0}) != 0)",
@@ -215,19 +232,45 @@ _OPS |= {f"cast:bool:{_t}": "({0} != 0)" for _t in _INTEGERS} | {"cast:bool:bool
 
 
 def plain_loops(kernel: Kernel) -> Kernel:
-    """Vector loops become unrolled or, where long, serial; serial loops with device statements stay rolled."""
+    """Vector loops become unrolled or, where long, serial; serial loops with device statements stay rolled.
+
+    Short ones whose only device statements read runs are unrolled AHEAD times, so that as many runs are on their way.
+    """
 
     def change(x: Any) -> Any:
         if not isinstance(x, Loop) or x.kind not in ("vector", "serial"):
             return None
         body = rebuilt(x.body, change)
         if x.kind == "serial":
-            rolled = any(type(s) in DEVICE for s in statements(x.body))
-            return replace(x, kind="rolled" if rolled else "serial", body=body)
+            found: set[type] = {type(s) for s in statements(x.body) if type(s) in DEVICE}
+            reading = found == {ReadRun} and _free(x.body) and _expanded(body) * AHEAD <= MOST
+            return replace(x, kind="ahead" if reading else "rolled" if found else "serial", body=body)
         short = isinstance(x.stop, Form) and (x.stop.form.value or 0) <= UNROLLED * x.step
         return replace(x, kind="unrolled" if short else "serial", body=body)
 
     return rebuilt(kernel, change)
+
+
+def _free(body: tuple[Stmt, ...]) -> bool:
+    """Whether a body waits for no other thread and has no loop that stays one."""
+    for s in statements(body):
+        if isinstance(s, Barrier) or (isinstance(s, Loop) and s.kind == "serial"):
+            return False
+        if any("shuffle" in x.op for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call)):
+            return False
+    return True
+
+
+def _expanded(body: tuple[Stmt, ...]) -> int:
+    """The statements of a body, those of unrolled loops once for each iteration."""
+    total = 0
+    for s in body:
+        times = 1
+        if isinstance(s, Loop) and s.kind == "unrolled" and isinstance(s.stop, Form):
+            times = (s.stop.form.value or 1) // s.step
+        inner = s.body if isinstance(s, Loop) else (*s.then, *s.otherwise) if isinstance(s, If) else ()
+        total += times * _expanded(inner) if inner else 1
+    return total
 
 
 _FOR = "for (int {var} = {start}; {var} < {stop}; {step}) {{"
@@ -250,12 +293,13 @@ CUDA = Dialect(
     loops={
         "serial": (_FOR,),
         "rolled": ("#pragma unroll 1", _FOR),
+        "ahead": (f"#pragma unroll {AHEAD}", _FOR),
         "unrolled": ("#pragma unroll", _FOR),
         "grid": (_GRID,),
     },
     barrier="__syncthreads();",
     signature=_signature,
-    passes=(legal_names, narrow_indices, runs(ops.BYTES), plain_loops),
+    passes=(legal_names, narrow_indices, runs(ops.BYTES), quick_functions, plain_loops),
     device=DEVICE,
 )
 

@@ -251,6 +251,11 @@ def _line(text: Callable[[Any, Printer], str]) -> Callable[[Any, Printer], None]
     return lambda s, p: p.emit(text(s, p))
 
 
+def _write_run(s: WriteRun, p: Printer) -> None:
+    how = f"{s.count}, true" if s.aligned else str(s.count)
+    p.emit(f"te_write_run<{how}>({s.target.name} + {p.expr(s.index)}, {s.source.name});")
+
+
 DEVICE: dict[type, Callable[[Any, Printer], None]] = {
     Roles: _roles,
     Forever: _forever,
@@ -275,6 +280,6 @@ DEVICE: dict[type, Callable[[Any, Printer], None]] = {
     Ticket: _line(lambda s, p: f"const int {s.name} = te_blocks + atomicAdd(te_counters + {s.counter}, 1);"),
     Retire: _retire,
     ReadRun: _line(lambda s, p: f"te_read_run<{s.count}>({s.into.name}, {s.source.name} + {p.expr(s.index)});"),
-    WriteRun: _line(lambda s, p: f"te_write_run<{s.count}>({s.target.name} + {p.expr(s.index)}, {s.source.name});"),
+    WriteRun: _write_run,
 }
 """How each statement of device.py is printed."""

@@ -100,8 +100,14 @@ def _load(buffer: Buffer, index: str, type: str) -> str:
         place = scratch_place(buffer, index)
         return f"({place} != 0u)" if type == "bool" else place if type == "u32" else f"bitcast<{_type(type)}>({place})"
     if buffer.type == ATOMIC:
-        return f"atomicLoad(&{buffer.name}[{strip(index)}])"
-    return f"{buffer.name}[{strip(index)}]"
+        return f"atomicLoad(&{buffer.name}[{_read_at(index)}])"
+    return f"{buffer.name}[{_read_at(index)}]"
+
+
+def _read_at(index: str) -> str:
+    """The index of a read. A constant below 0, which the language refuses, stands where nothing is read for good."""
+    text = strip(index)
+    return "0" if re.fullmatch(r"-\d+", text) else text
 
 
 def _store(buffer: Buffer, index: str, value: str, type: str) -> str:

@@ -24,6 +24,13 @@ TE_BOTH(int16_t, m16)
 TE_BOTH(int32_t, m32)
 TE_BOTH(int64_t, m64)
 
+// Asks for a line of memory that is read later.
+#ifdef __GNUC__
+#define te_fetch(p) __builtin_prefetch(p)
+#else
+#define te_fetch(p) ((void)0)
+#endif
+
 // Stores past the caches, for what is written once and not read soon. Instructions of 16 bytes want addresses of such
 // multiples; elsewhere 4 bytes at a time fill the same line of the write buffer.
 #ifdef __SSE2__
@@ -103,7 +110,11 @@ TE_CHOOSE(u64x4, m64x4)
 // Eight 16-bit floats, widened while they are loaded.
 static inline f32x8 te_load_bf16x8(const te_bf16 *p)
 {
+#ifdef __AVX2__
+    return (f32x8)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)te_load_u16x8((const uint16_t *)p)), 16);
+#else
     return (f32x8)(__builtin_convertvector(te_load_u16x8((const uint16_t *)p), u32x8) << 16);
+#endif
 }
 static inline f32x8 te_load_f16x8(const te_f16 *p)
 {
@@ -119,8 +130,13 @@ static inline f32x8 te_load_f16x8(const te_f16 *p)
 // Eight 16-bit floats, rounded to nearest while they are stored, as te_to_bf16 and te_to_f16 do.
 static inline u16x8 te_bits_of_bf16x8(f32x8 x)
 {
-    const u32x8 u = (u32x8)x, quiet = u >> 16 | 0x40, near = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
-    return __builtin_convertvector(te_select_u32x8((m32x8)(x != x), quiet, near), u16x8);
+    const u32x8 u = (u32x8)x, quiet = u | 0x400000, near = u + 0x7FFF + (u >> 16 & 1);
+#ifdef __AVX2__
+    const __m256i top = _mm256_srli_epi32((__m256i)te_select_f32x8((m32x8)(x != x), (f32x8)quiet, (f32x8)near), 16);
+    return (u16x8)_mm_packus_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
+#else
+    return __builtin_convertvector(te_select_u32x8((m32x8)(x != x), quiet, near) >> 16, u16x8);
+#endif
 }
 static inline u16x8 te_bits_of_f16x8(f32x8 x)
 {
@@ -166,66 +182,50 @@ TE_LANES(floor, floorf, f32x8, 8)
 TE_LANES(floor, floorf, f32x4, 4)
 #endif
 
-// exp, log, tanh, erf and sin of float vectors, without branches: polynomials of the Cephes library (Moshier 1992).
+// exp, log and sin of float vectors, without branches: polynomials of the Cephes library (Moshier 1992).
 // Within 2 ulp (sin: up to 8192, beyond that lane by lane); right at infinities and NaN.
 //
-// exp: x, held within the range of floats (te_clip), is 2 h ln 2 + r with h whole (te_half): two equal factors 2^h.
+// exp: x, held where neither end of the exponents is passed (te_clip), is k ln 2 + r with k whole and r from 0 to ln 2.
+// A sum with 1.5 * 2^23 + 127 has k + 127 in its last bits, which a shift makes 2^k: from 0, for what is below the
+// normal numbers, to infinity. NaN comes through the polynomial.
 #define TE_EXP(V, I)                                                                                      \
     static inline V te_exp_##V(V x)                                                                       \
     {                                                                                                     \
-        V c = te_clip_##V(x), k;                                                                          \
-        I h = te_half_##V(c * 0.72134752044448170f, &k);                                                  \
-        V r = (c - k * 1.38671875f) + k * 4.24388880e-4f;                                                 \
-        V p = te_splat_##V(1.96116e-4f);                                                                  \
-        p = p * r + 1.4104471e-3f;                                                                        \
-        p = p * r + 8.3361035e-3f;                                                                        \
-        p = p * r + 4.166127e-2f;                                                                         \
-        p = p * r + 1.6666614e-1f;                                                                        \
-        p = p * r + 5.0000036e-1f;                                                                        \
+        V c = te_clip_##V(x);                                                                             \
+        V b = (c * 1.44269504f - 0.49999994f) + 12583039.0f;                                              \
+        V k = b - 12583039.0f;                                                                            \
+        V r = (c - k * 0.693359375f) + k * 2.12194440e-4f;                                                \
+        V p = te_splat_##V(1.9125541e-3f);                                                                \
+        p = p * r + 7.8683114e-3f;                                                                        \
+        p = p * r + 4.1855052e-2f;                                                                        \
+        p = p * r + 1.6663189e-1f;                                                                        \
+        p = p * r + 5.0000226e-1f;                                                                        \
         p = p * r + 1.0f;                                                                                 \
         p = p * r + 1.0f;                                                                                 \
-        V s = (V)((h + 127) << 23);                                                                       \
-        return p * s * s;                                                                                 \
-    }
-#define TE_EXP_PLAIN(V, I)                                                                                \
-    static inline V te_clip_##V(V x)                                                                      \
-    {                                                                                                     \
-        return te_min_##V(te_max_##V(x, te_splat_##V(-105.0f)), te_splat_##V(90.0f));                     \
-    }                                                                                                     \
-    static inline I te_half_##V(V x, V *k)                                                                \
-    {                                                                                                     \
-        V big = te_splat_##V(12582912.0f);                                                                \
-        *k = (x + big) - big;                                                                             \
-        return __builtin_convertvector(te_select_##V((I)(*k == *k), *k, te_splat_##V(0.0f)), I);          \
+        return p * (V)((I)b << 23);                                                                       \
     }
 #ifdef __SSE2__
-// The instructions give their second operand where one is NaN, and an integer that matters to nobody for a NaN.
+// The instructions give their second operand where one is NaN.
 static inline f32x4 te_clip_f32x4(f32x4 x)
 {
-    return (f32x4)_mm_min_ps(_mm_set1_ps(90.0f), _mm_max_ps(_mm_set1_ps(-105.0f), (__m128)x));
-}
-static inline m32x4 te_half_f32x4(f32x4 x, f32x4 *k)
-{
-    __m128i h = _mm_cvtps_epi32((__m128)x);
-    *k = (f32x4)_mm_cvtepi32_ps(h);
-    return (m32x4)h;
+    return (f32x4)_mm_min_ps(_mm_set1_ps(88.75f), _mm_max_ps(_mm_set1_ps(-87.5f), (__m128)x));
 }
 #else
-TE_EXP_PLAIN(f32x4, m32x4)
+static inline f32x4 te_clip_f32x4(f32x4 x)
+{
+    return te_min_f32x4(te_max_f32x4(x, te_splat_f32x4(-87.5f)), te_splat_f32x4(88.75f));
+}
 #endif
 #ifdef __AVX2__
 static inline f32x8 te_clip_f32x8(f32x8 x)
 {
-    return (f32x8)_mm256_min_ps(_mm256_set1_ps(90.0f), _mm256_max_ps(_mm256_set1_ps(-105.0f), (__m256)x));
-}
-static inline m32x8 te_half_f32x8(f32x8 x, f32x8 *k)
-{
-    __m256i h = _mm256_cvtps_epi32((__m256)x);
-    *k = (f32x8)_mm256_cvtepi32_ps(h);
-    return (m32x8)h;
+    return (f32x8)_mm256_min_ps(_mm256_set1_ps(88.75f), _mm256_max_ps(_mm256_set1_ps(-87.5f), (__m256)x));
 }
 #else
-TE_EXP_PLAIN(f32x8, m32x8)
+static inline f32x8 te_clip_f32x8(f32x8 x)
+{
+    return te_min_f32x8(te_max_f32x8(x, te_splat_f32x8(-87.5f)), te_splat_f32x8(88.75f));
+}
 #endif
 TE_EXP(f32x4, m32x4)
 TE_EXP(f32x8, m32x8)
@@ -258,52 +258,6 @@ TE_EXP(f32x8, m32x8)
         y = te_select_##V((I)(x == 0.0f), te_splat_##V(-INFINITY), y);                                    \
         return te_select_##V((I)((x < 0.0f) | (x != x)), te_splat_##V(NAN), y);                           \
     }                                                                                                     \
-    static inline V te_tanh_##V(V x)                                                                      \
-    {                                                                                                     \
-        V a = (V)((I)x & 0x7FFFFFFF), z = x * x;                                                          \
-        V p = te_splat_##V(-5.70498872745e-3f);                                                           \
-        p = p * z + 2.06390887954e-2f;                                                                    \
-        p = p * z - 5.37397155531e-2f;                                                                    \
-        p = p * z + 1.33314422036e-1f;                                                                    \
-        p = p * z - 3.33332819422e-1f;                                                                    \
-        V near = p * z * x + x;                                                                           \
-        V far = 1.0f - 2.0f / (te_exp_##V(a + a) + 1.0f);                                                 \
-        far = (V)((I)far | ((I)x & (I)te_splat_##V(-0.0f)));                                              \
-        return te_select_##V((I)(a < 0.625f), near, far);                                                 \
-    }                                                                                                     \
-    static inline V te_erf_##V(V x)                                                                       \
-    {                                                                                                     \
-        V a = (V)((I)x & 0x7FFFFFFF), z = x * x;                                                          \
-        V p = te_splat_##V(7.853861353153693e-5f);                                                        \
-        p = p * z - 8.010193625184903e-4f;                                                                \
-        p = p * z + 5.188327685732524e-3f;                                                                \
-        p = p * z - 2.685381193529856e-2f;                                                                \
-        p = p * z + 1.128358514861418e-1f;                                                                \
-        p = p * z - 3.761262582423300e-1f;                                                                \
-        p = p * z + 1.128379165726710f;                                                                   \
-        V near = x * p;                                                                                   \
-        V q = 1.0f / te_max_##V(a, te_splat_##V(1.0f)), y = q * q;                                        \
-        V s = te_splat_##V(2.326819970068386e-2f);                                                        \
-        s = s * y - 1.387039388740657e-1f;                                                                \
-        s = s * y + 3.687424674597105e-1f;                                                                \
-        s = s * y - 5.824733027278666e-1f;                                                                \
-        s = s * y + 6.210004621745983e-1f;                                                                \
-        s = s * y - 4.944515323274145e-1f;                                                                \
-        s = s * y + 3.404879937665872e-1f;                                                                \
-        s = s * y - 2.741127028184656e-1f;                                                                \
-        s = s * y + 5.638259427386472e-1f;                                                                \
-        V t = te_splat_##V(-1.047766399936249e+1f);                                                       \
-        t = t * y + 1.297719955372516e+1f;                                                                \
-        t = t * y - 7.495518717768503f;                                                                   \
-        t = t * y + 2.921019019210786f;                                                                   \
-        t = t * y - 1.015265279202700f;                                                                   \
-        t = t * y + 4.218463358204948e-1f;                                                                \
-        t = t * y - 2.820767439740514e-1f;                                                                \
-        t = t * y + 5.641895067754075e-1f;                                                                \
-        V far = 1.0f - te_exp_##V(-z) * q * te_select_##V((I)(a < 2.0f), s, t);                           \
-        far = (V)((I)far | ((I)x & (I)te_splat_##V(-0.0f)));                                              \
-        return te_select_##V((I)(a < 1.0f), near, far);                                                   \
-    }                                                                                                     \
     static inline V te_sin_##V(V x)                                                                       \
     {                                                                                                     \
         V a = (V)((I)x & 0x7FFFFFFF), y;                                                                  \
@@ -327,3 +281,121 @@ TE_EXP(f32x8, m32x8)
 TE_MATHS(f32x4, m32x4, u32x4, 4)
 TE_MATHS(f32x8, m32x8, u32x8, 8)
 
+// tanh and erf without branches or lanes of two kinds, within 2.4 ulp (2.9 without fused multiply-adds); signed zeros, infinities and NaN come out right.
+//
+// Both go through e^x - 1 = 2^k (e^r - 1) + (2^k - 1), x = k ln 2 + r and |r| <= ln 2 / 2, which keeps its precision
+// around 0: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1, and erf |x| = 1 - e^(-x P(x)), P of least error on 0 to 3.95.
+// What would round to 1 is held there. te_least keeps NaN, and te_round an integer that matters to nobody for a NaN.
+#define TE_ROUND_PLAIN(V, I)                                                                              \
+    static inline V te_least_##V(V a, V b) { return te_min_##V(b, a); }                                   \
+    static inline I te_round_##V(V x, V *k)                                                               \
+    {                                                                                                     \
+        V big = te_splat_##V(12582912.0f);                                                                \
+        *k = (x + big) - big;                                                                             \
+        return __builtin_convertvector(te_select_##V((I)(*k == *k), *k, te_splat_##V(0.0f)), I);          \
+    }
+#ifdef __SSE2__
+static inline f32x4 te_least_f32x4(f32x4 a, f32x4 b) { return (f32x4)_mm_min_ps((__m128)a, (__m128)b); }
+static inline m32x4 te_round_f32x4(f32x4 x, f32x4 *k)
+{
+    __m128i h = _mm_cvtps_epi32((__m128)x);
+    *k = (f32x4)_mm_cvtepi32_ps(h);
+    return (m32x4)h;
+}
+#else
+TE_ROUND_PLAIN(f32x4, m32x4)
+#endif
+#ifdef __AVX2__
+static inline f32x8 te_least_f32x8(f32x8 a, f32x8 b) { return (f32x8)_mm256_min_ps((__m256)a, (__m256)b); }
+static inline m32x8 te_round_f32x8(f32x8 x, f32x8 *k)
+{
+    __m256i h = _mm256_cvtps_epi32((__m256)x);
+    *k = (f32x8)_mm256_cvtepi32_ps(h);
+    return (m32x8)h;
+}
+#else
+TE_ROUND_PLAIN(f32x8, m32x8)
+#endif
+#define TE_TANH_ERF(V, I)                                                                                 \
+    static inline V te_less_one_##V(V x)                                                                  \
+    {                                                                                                     \
+        V k;                                                                                              \
+        I h = te_round_##V(x * 1.44269504f, &k);                                                          \
+        V r = (x - k * 0.693359375f) + k * 2.12194440e-4f;                                                \
+        V p = te_splat_##V(1.9845879e-4f);                                                                \
+        p = p * r + 1.3940628e-3f;                                                                        \
+        p = p * r + 8.3333896e-3f;                                                                        \
+        p = p * r + 4.1666362e-2f;                                                                        \
+        p = p * r + 1.6666667e-1f;                                                                        \
+        p = p * r + 5.0e-1f;                                                                              \
+        V e = p * (r * r) + r, s = (V)((h + 127) << 23);                                                  \
+        return e * s + (s - 1.0f);                                                                        \
+    }                                                                                                     \
+    static inline V te_tanh_##V(V x)                                                                      \
+    {                                                                                                     \
+        I sign = (I)x & (I)te_splat_##V(-0.0f);                                                           \
+        V a = te_least_##V(te_splat_##V(9.1f), (V)((I)x ^ sign));                                         \
+        V e = te_less_one_##V(a + a);                                                                     \
+        return (V)((I)(e / (e + 2.0f)) | sign);                                                           \
+    }                                                                                                     \
+    static inline V te_erf_##V(V x)                                                                       \
+    {                                                                                                     \
+        I sign = (I)x & (I)te_splat_##V(-0.0f);                                                           \
+        V a = te_least_##V(te_splat_##V(3.95f), (V)((I)x ^ sign));                                        \
+        V p = te_splat_##V(9.2500013e-6f);                                                                \
+        p = p * a - 1.1758289e-4f;                                                                        \
+        p = p * a + 6.3261855e-4f;                                                                        \
+        p = p * a - 1.6666059e-3f;                                                                        \
+        p = p * a + 1.5994546e-4f;                                                                        \
+        p = p * a + 1.9153329e-2f;                                                                        \
+        p = p * a - 1.0277791e-1f;                                                                        \
+        p = p * a - 6.3661939e-1f;                                                                        \
+        V e = te_less_one_##V(a * -1.12837923f + a * (a * p));                                            \
+        return (V)(((I)e & 0x7FFFFFFF) | sign);                                                           \
+    }
+TE_TANH_ERF(f32x4, m32x4)
+TE_TANH_ERF(f32x8, m32x8)
+
+// Whole numbers of 8 and 16 bits as wider ones and as floats: compilers take __builtin_convertvector apart into lanes.
+#define TE_WIDEN(N, W)                                                                                 \
+    static inline i32x##W te_widen_i32x##W##_##N##x##W(N##x##W x)                                         \
+    {                                                                                                     \
+        return TE_WIDE_##N##_##W(x);                                                                      \
+    }                                                                                                     \
+    static inline f32x##W te_widen_f32x##W##_##N##x##W(N##x##W x)                                         \
+    {                                                                                                     \
+        return __builtin_convertvector(te_widen_i32x##W##_##N##x##W(x), f32x##W);                         \
+    }
+#ifdef __AVX2__
+static inline __m128i te_half_of(const void *p, int bytes)
+{
+    long long low = 0;
+    memcpy(&low, p, bytes);
+    return _mm_cvtsi64_si128(low);
+}
+#define TE_WIDE_i8_8(x) (i32x8) _mm256_cvtepi8_epi32(te_half_of(&x, 8))
+#define TE_WIDE_u8_8(x) (i32x8) _mm256_cvtepu8_epi32(te_half_of(&x, 8))
+#define TE_WIDE_i16_8(x) (i32x8) _mm256_cvtepi16_epi32((__m128i)x)
+#define TE_WIDE_u16_8(x) (i32x8) _mm256_cvtepu16_epi32((__m128i)x)
+#define TE_WIDE_i8_4(x) (i32x4) _mm_cvtepi8_epi32(te_half_of(&x, 4))
+#define TE_WIDE_u8_4(x) (i32x4) _mm_cvtepu8_epi32(te_half_of(&x, 4))
+#define TE_WIDE_i16_4(x) (i32x4) _mm_cvtepi16_epi32(te_half_of(&x, 8))
+#define TE_WIDE_u16_4(x) (i32x4) _mm_cvtepu16_epi32(te_half_of(&x, 8))
+#else
+#define TE_WIDE_i8_8(x) __builtin_convertvector(x, i32x8)
+#define TE_WIDE_u8_8 TE_WIDE_i8_8
+#define TE_WIDE_i16_8 TE_WIDE_i8_8
+#define TE_WIDE_u16_8 TE_WIDE_i8_8
+#define TE_WIDE_i8_4(x) __builtin_convertvector(x, i32x4)
+#define TE_WIDE_u8_4 TE_WIDE_i8_4
+#define TE_WIDE_i16_4 TE_WIDE_i8_4
+#define TE_WIDE_u16_4 TE_WIDE_i8_4
+#endif
+TE_WIDEN(i8, 4)
+TE_WIDEN(i8, 8)
+TE_WIDEN(u8, 4)
+TE_WIDEN(u8, 8)
+TE_WIDEN(i16, 4)
+TE_WIDEN(i16, 8)
+TE_WIDEN(u16, 4)
+TE_WIDEN(u16, 8)

@@ -1,0 +1,36 @@
+// Two vectors joined by halves, or zipped: the rounds of a transpose in registers (legalize_turn). Vectors of 32 bytes
+// zip within halves of 16.
+#if defined(__clang__) || __GNUC__ >= 12
+#define TE_SHUFFLE(V, M, A, B, ...) __builtin_shufflevector(A, B, __VA_ARGS__)
+#else
+#define TE_SHUFFLE(V, M, A, B, ...) __builtin_shuffle(A, B, (M){__VA_ARGS__})
+#endif
+#define TE_PAIR(NAME, V, M, ...)                                                                          \
+    static inline V te_##NAME##_##V(V a, V b) { return TE_SHUFFLE(V, M, a, b, __VA_ARGS__); }
+#define TE_TURN8(V, M)                                                                                    \
+    TE_PAIR(join_low, V, M, 0, 1, 2, 3, 8, 9, 10, 11)                                                     \
+    TE_PAIR(join_high, V, M, 4, 5, 6, 7, 12, 13, 14, 15)                                                  \
+    TE_PAIR(zip_low, V, M, 0, 8, 1, 9, 4, 12, 5, 13)                                                      \
+    TE_PAIR(zip_high, V, M, 2, 10, 3, 11, 6, 14, 7, 15)
+#define TE_TURN4(V, M)                                                                                    \
+    TE_PAIR(join_low, V, M, 0, 1, 4, 5)                                                                   \
+    TE_PAIR(join_high, V, M, 2, 3, 6, 7)                                                                  \
+    TE_PAIR(zip_low, V, M, 0, 4, 2, 6)                                                                    \
+    TE_PAIR(zip_high, V, M, 1, 5, 3, 7)
+#define TE_TURN16(V, M)                                                                                   \
+    TE_PAIR(zip_low, V, M, 0, 8, 1, 9, 2, 10, 3, 11)                                                      \
+    TE_PAIR(zip_high, V, M, 4, 12, 5, 13, 6, 14, 7, 15)
+TE_TURN8(f32x8, m32x8)
+TE_TURN8(i32x8, m32x8)
+TE_TURN8(u32x8, m32x8)
+TE_TURN4(f64x4, m64x4)
+TE_TURN4(i64x4, m64x4)
+TE_TURN4(u64x4, m64x4)
+TE_TURN16(i16x8, m16x8)
+TE_TURN16(u16x8, m16x8)
+
+// Eight elements of 16 bits that are only moved.
+typedef u16x8 r16x8;
+static inline r16x8 te_load_r16x8(const void *p) { return te_load_u16x8((const uint16_t *)p); }
+static inline void te_store_r16x8(void *p, r16x8 x) { te_store_u16x8((uint16_t *)p, x); }
+TE_TURN16(r16x8, m16x8)
