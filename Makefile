@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly lint format types proofs docs gallery notebooks models minilm bench bench-minilm doctor editable clean
+.PHONY: help demo test nightly fuzz lint format types proofs docs gallery notebooks models minilm bench bench-minilm doctor editable clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,10 @@ nightly: models ## the tests that continuous integration leaves out: further mod
 	$(PIP) install '.[test,onnx,notebooks,torch]' onnxruntime
 	$(PIP) install --no-deps silero-vad rapidocr-onnxruntime
 	$(BIN)/pytest -m nightly
+
+fuzz: $(BIN)/python ## 2000 random graphs with random schedules on every target: hours; goes on where it was stopped
+	$(PIP) install '.[test,opencl,wgpu]'
+	$(BIN)/python -m tests.fuzz --count 2000 --targets c,opencl,wgsl,glsl,metal --seed $(or $(SEED),0)
 
 lint: $(BIN)/python ## ruff: rules and format
 	$(PIP) install '.[test]'

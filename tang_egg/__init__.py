@@ -131,8 +131,11 @@ if TYPE_CHECKING:
     from tang_egg.pipeline_shard import compile_sharded, shard
     from tang_egg.precision import Order, Plan
     from tang_egg.ranges import overflows
+    from tang_egg.report_why import why_not
     from tang_egg.text import parse_graph, print_graph
     from tang_egg.tracing import from_function
+    from tang_egg.tune_precision import tune_precision
+    from tang_egg.verify_graph import verify_graph as verify
 
 __version__ = "0.1.0"
 
@@ -154,12 +157,16 @@ _LATER = {
     "optimize": "tang_egg.pipeline",
     "parse_graph": "tang_egg.text",
     "print_graph": "tang_egg.text",
+    "tune_precision": "tang_egg.tune_precision",
+    "why_not": "tang_egg.report_why",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
+    if name == "verify":  # a module that can be called, whichever of the two is asked for first
+        return import_module("tang_egg.verify")
     raise AttributeError(f"module 'tang_egg' has no attribute '{name}'")
 
 
@@ -183,5 +190,6 @@ __all__ = [
     "print_graph", "prod", "project_heads", "ranks", "recip", "reduce", "relu", "rms_norm", "rnn",
     "rnn_cell", "rotary", "rotary_tables", "route", "rsqrt", "scan", "select", "shard", "sigmoid", "silu", "sin",
     "size", "softmax", "softplus", "sort", "sqrt", "stft", "sum", "swiglu", "tanh", "tensor", "tensordot", "top_k",
-    "trace", "value", "variance",
+    "trace", "tune_precision", "value", "variance", "verify",
+    "why_not",
 ]  # fmt: skip

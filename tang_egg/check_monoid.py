@@ -85,9 +85,10 @@ def check_monoid(
 ) -> None:
     """Raises GraphError when the structure is wrong or a declared property fails on some reachable states.
 
-    Tested: associativity, the identity on both sides, and commutativity and idempotence where declared. States are
-    folds of up to four random elements drawn from `lifts`, which by default knows the shapes of the built-in monoids
-    and otherwise draws each component by its type. Reals agree to 1e-9 of their size; a NaN agrees with a NaN.
+    Tested: associativity, the identity on both sides, and commutativity, idempotence and inverses where declared.
+    States are folds of up to four random elements drawn from `lifts`, which by default knows the shapes of the
+    built-in monoids and otherwise draws each component by its type. Reals agree to 1e-9 of their size; a NaN
+    agrees with a NaN.
     """
     check_structure(monoid)
     rng = np.random.default_rng(seed)
@@ -120,6 +121,30 @@ def check_monoid(
                 where=f"{sides} are {_show(monoid, left, t)} and {_show(monoid, right, t)} for {states}",
                 mend="mend the combine or the identity, or do not declare the property",
             )
+    if "invertible" in monoid.properties:
+        _check_cancels(monoid, a, b, c, combine(a, c), combine(b, c))
+
+
+def _check_cancels(monoid: Monoid, a: State, b: State, c: State, left: State, right: State) -> None:
+    """Raises GraphError where a ∘ c and b ∘ c are one finite state and a and b are not: then c has no inverse."""
+    finite = np.logical_and.reduce([_finite(x) for state in (a, b, c, left, right) for x in state])
+    lost = ~np.logical_and.reduce([_agree(x, y) for x, y in zip(a, b, strict=True)])
+    same = np.logical_and.reduce([_agree(x, y) for x, y in zip(left, right, strict=True)])
+    wrong = finite & lost & same
+    if wrong.any():
+        t = int(np.argmax(wrong))
+        states = ", ".join(f"{n} = {_show(monoid, s, t)}" for n, s in zip("abc", (a, b, c), strict=True))
+        raise GraphError(
+            f"monoid '{monoid.name}': it is not invertible",
+            where=f"a ∘ c and b ∘ c are both {_show(monoid, left, t)} for {states}",
+            mend="do not declare the property: no element undoes c",
+        )
+
+
+def _finite(x: Array) -> Array:
+    """Which states have no infinity and no NaN in a component."""
+    sound = np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, bool)
+    return np.asarray(sound.reshape(len(x), -1).all(axis=1))
 
 
 def _identity(monoid: Monoid, trials: int, dims: Mapping[str, int]) -> State:

@@ -13,11 +13,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tang_egg.budget import ErrorBudget
 from tang_egg.cli_exit import INTERRUPTED, OK, exit_code
 from tang_egg.cli_graph import load_graph, parse_bindings
 from tang_egg.cli_options import Parser
@@ -30,10 +32,12 @@ from tang_egg.export import check_folder, export_c
 from tang_egg.export_interface import check_name, library_name
 from tang_egg.ir import Graph
 from tang_egg.model import Model
+from tang_egg.ops import FLOATS
 from tang_egg.pipeline import optimize
 from tang_egg.report_format import count
 from tang_egg.run_toolchain import compiler
 from tang_egg.saturate import Limits
+from tang_egg.tune_precision import TunedPrecision, tune_precision
 
 _EPILOG = f"""\
 MODEL is one of
@@ -89,6 +93,13 @@ def _parser() -> Parser:
     parser.add_argument("--embed", action="store_true", help="weights as arrays of C instead of a file")
     parser.add_argument("--target", default="c", metavar="NAME", help="c, the only one that is a library")
     parser.add_argument("--ieee", action="store_true", help="infinities and NaN come out as the graph says")
+    parser.add_argument(
+        "--tune-precision", type=float, metavar="ERROR",
+        help="store temporaries and weights in fewer bits where it is faster, outputs within this relative error",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tune-seconds", type=float, default=60.0, metavar="S", help="time for --tune-precision (default: 60)"
+    )
     parser.add_argument("--check", action="store_true", help="build the library here and run its example")
     parser.add_argument("--force", action="store_true", help="write into a folder that holds other files, too")
     progress = parser.add_mutually_exclusive_group()
@@ -111,20 +122,37 @@ def _run(options: argparse.Namespace) -> int:
         raise TangError(
             f"{options.limit_seconds:g} seconds are no time", where="--limit-seconds", mend="give a number above 0"
         )
+    if options.tune_precision is not None and not 0.0 < options.tune_precision < 1.0:
+        raise TangError(
+            f"a relative error of {options.tune_precision:g} is no budget",
+            where="--tune-precision",
+            mend="give a number between 0 and 1: 0.001 allows outputs to be off by a thousandth",
+        )
+    if not options.tune_seconds > 0.0:
+        raise TangError(
+            f"{options.tune_seconds:g} seconds are no time", where="--tune-seconds", mend="give a number above 0"
+        )
     if options.name:
         check_name(options.name)
     check_folder(Path(options.output), options.force)
     model = _load(options.model, parse_bindings(options.bind), parse_shapes(options.shape), options.weights)
     values = "ieee" if options.ieee else "finite"
+    limits = Limits(seconds=options.limit_seconds)
+    moves: list[str] = []
     with quiet_output(), shown(plain=options.progress, quiet=options.quiet):
-        compiled = optimize(model.graph, "c", limits=Limits(seconds=options.limit_seconds), values=values)
+        if options.tune_precision is None:
+            compiled = optimize(model.graph, "c", limits=limits, values=values)
+        else:
+            tuned = tuned_model(model, options.tune_precision, options.tune_seconds, limits=limits, values=values)
+            compiled, moves = tuned.compiled, str(tuned).splitlines()
+            model = replace(model, weights=tuned.given(**model.weights))
     compiled = compiled.bind(**model.weights)
     originals = {plain: name for names in (model.inputs, model.outputs) for name, plain in names.items()}
     name = options.name or library_name(Path(options.model.rpartition(":")[2]).stem)
     folder = export_c(
         compiled, options.output, name=name, embed=options.embed, force=options.force, originals=originals
     )
-    for line in _told(model, name, folder):
+    for line in (*_told(model, name, folder), *moves):
         print(line)
     if compiled.verification is not None:
         print(
@@ -133,6 +161,19 @@ def _run(options: argparse.Namespace) -> int:
     if options.check:
         print(check(folder, name))
     return OK
+
+
+def tuned_model(model: Model, error: float, seconds: float, **options: Any) -> TunedPrecision:
+    """A model with temporaries and weights in fewer bits; the weights are those that errors are measured with."""
+    floats = [i.name for i in model.graph.inputs if i.name in model.weights and i.dtype in FLOATS and not i.donated]
+    arrays = {n: np.asarray(model.weights[n]) for n in floats}
+    held = {n: a for n, a in arrays.items() if a.dtype.kind == "f" and a.size and np.isfinite(a).all()}
+    budget = ErrorBudget(
+        relative=error,
+        ranges={n: (float(a.min()), float(a.max())) for n, a in held.items()},
+        draws={n: lambda rng, shape, a=a: a for n, a in held.items()},  # type: ignore[misc]
+    )
+    return tune_precision(model.graph, budget, seconds=seconds, inputs=list(held), **options)
 
 
 def parse_shapes(given: Sequence[str]) -> dict[str, list[int | None]]:

@@ -23,6 +23,9 @@ WHAT of --why-not is one of
   a tensor or kernel: scores             why it is not stored, or why it is not fused
   two tensors:        scores+O           why they are not computed by one kernel
   a number:           12                 of the section Candidates (--all shows every one)
+  folds in shares:    split X:1 in 8     which law allows it, and what it would cost
+  a type:             accumulate C in f16, store C in bf16   the error that it makes, against a budget
+  a recurrence:       scan h             whether an order computes it; the text need not state a graph
 
 exit codes: 0 all is well, 1 a kernel failed verification, 2 wrong command line, graph or file,
             3 the target cannot be used here, 4 no kernel could be derived for a well-formed graph,

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from tang_egg.cli_graph import load_graph, parse_bindings
@@ -15,7 +16,7 @@ from tang_egg.cli_options import check, parser
 from tang_egg.cli_output import file_name, quiet_output, write
 from tang_egg.cli_progress import shown
 from tang_egg.doctor import environment
-from tang_egg.errors import LawError, VerificationError
+from tang_egg.errors import LawError, TextError, VerificationError
 from tang_egg.extract.certificate_json import certificate_text, load_certificate
 from tang_egg.extract.certify_ledger import Timed
 from tang_egg.extract.replay import replay
@@ -41,6 +42,8 @@ from tang_egg.report_markdown import render_markdown
 from tang_egg.report_model import Report
 from tang_egg.report_text import render_text
 from tang_egg.report_why import Asked
+from tang_egg.report_why_cycle import cycle_answer
+from tang_egg.report_why_graph import SCAN, graph_answer
 from tang_egg.report_why_not import prices
 from tang_egg.run import CompiledProgram
 from tang_egg.run_cuda import CudaProgram
@@ -64,7 +67,14 @@ def run(arguments: Sequence[str] | None) -> None:
     """Does what the command line says. Raises TangError when that is not possible."""
     options = parser().parse_args(arguments)
     check(options)
-    graph = load_graph(options.graph)
+    try:
+        graph = load_graph(options.graph)
+    except TextError:
+        answers = _of_text(options)
+        if answers is None:
+            raise
+        write(_told(answers, options), options.output, "--output")
+        return
     bound = parse_bindings(options.bind)
     if bound:
         graph = graph.bind(**bound)
@@ -79,6 +89,9 @@ def _made(graph: Graph, options: argparse.Namespace) -> tuple[str, str | None, s
     """What is to be written, the file that it goes to (none: standard output), and the option that says so."""
     limits = Limits(seconds=options.limit_seconds)
     asks = options.why or options.why_not
+    about = [a for what in options.why_not if (a := graph_answer(graph, what)) is not None]
+    if about and len(about) == len(options.why) + len(options.why_not):  # nothing has to be compiled, or could be
+        return _told(about, options), options.output, "--output"
     if options.no_run and options.source and not asks and options.html is None and options.egraph is None:
         texts = sources(graph, options.target, limits=limits)
         return "\n".join(texts.values()), options.output, "--output"
@@ -148,7 +161,20 @@ def _on_grid(runner: GridProgram, arrays: Mapping[str, Any], dims: Mapping[str, 
 def _answers(found: _Found, options: argparse.Namespace) -> str:
     asked = Asked(found.extraction)
     answers = [asked.why(name) for name in options.why] + [asked.why_not(what) for what in options.why_not]
-    answers = [_timed(a, found) for a in answers]
+    return _told([_timed(a, found) for a in answers], options)
+
+
+def _of_text(options: argparse.Namespace) -> list[Answer] | None:
+    """The answers to questions about a text that states no graph; None where others are asked, or it is no text."""
+    scans = [SCAN.fullmatch(what) for what in options.why_not]
+    path = Path(options.graph)
+    if not scans or options.why or not all(scans) or path.suffix == ".py" or not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8")
+    return [cycle_answer(text, m["name"], what) for m, what in zip(scans, options.why_not, strict=True) if m]
+
+
+def _told(answers: Sequence[Answer], options: argparse.Namespace) -> str:
     if options.json:
         return render_data(answers)
     return "\n".join(render_answer(a, _width(options)) for a in answers)

@@ -18,14 +18,14 @@ from tang_egg.expression import Expression, here
 from tang_egg.library import axes_of, axis_of, expect_array
 from tang_egg.notation import Array
 
-SHORT = 8
+SHORT = 16
 """Up to this many best elements are kept in a list; the comparisons to merge two lists grow with its square."""
 
 
 def top_k(x: Array, k: int, axis: int = -1, largest: bool = True) -> tuple[Array, Array]:
     """The `k` largest (or smallest) elements along `axis`, best first, and their positions i64: [..., k, ...] both.
 
-    Ties go to the lower position. For k up to 8 the k best are kept in one pass, beyond that ranks are counted. Where
+    Ties go to the lower position. For k up to 16 the k best are kept in one pass, beyond that ranks are counted. Where
     NaN is among the elements, nothing is promised of its place.
     """
     _expect_ordered(x)

@@ -41,7 +41,7 @@ _KEPT = re.compile(r'self\["%(\d+)"\]')
 class _NoCosts(Costs):
     """Every term is as good as any other: there is one for each class."""
 
-    def heuristic(self, term: Scalar) -> float:
+    def heuristic(self, term: Scalar, axes: tuple[Index, ...] | None = None) -> float:
         return 0.0
 
 

@@ -30,6 +30,7 @@ from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_output, take_dims, take_inputs, take_outputs
 from tang_egg.run_layout import Built, Layout, in_place, layout_of
+from tang_egg.run_prepared import HostPrepared, check_in_place
 from tang_egg.schedule import Schedule
 from tang_egg.windows import replace_sources
 
@@ -129,6 +130,29 @@ class CompiledProgram:
         table, pack = ctypes.addressof(binding.table), ctypes.addressof(binding.dims)
         held = (arrays, given, binding)
         return DirectCall(self._entry, (table, pack, binding.scratch, binding.threads), results, held)
+
+    def prepare(
+        self,
+        arrays: Mapping[str, Any],
+        dims: Mapping[str, int] | None = None,
+        out: Mapping[str, np.ndarray[Any, Any]] | None = None,
+    ) -> HostPrepared:
+        """The program bound to arrays, with temporaries and scratch of its own. Nothing runs yet.
+
+        Raises as a call does, and InputError for an array that would have to be copied to be read.
+        """
+        graph = self.program.graph
+        given = take_inputs(graph, arrays)
+        check_in_place(given, graph.name)
+        sizes, results = take_dims(dims, f"graph '{graph.name}'"), take_outputs(graph, out)
+        binding = self._new_binding(bind_dims(graph, {i: g.array for i, g in given.items()}, sizes))
+        for i, g in given.items():
+            self._place(i, g.array, binding)
+        late: list[tuple[Given, np.ndarray[Any, Any]]] = []
+        made = {t.name: self._output(t, binding, given, results, late) for t in graph.outputs}
+        table, pack = ctypes.addressof(binding.table), ctypes.addressof(binding.dims)
+        arguments = (table, pack, binding.scratch, binding.threads)
+        return HostPrepared(made, self._entry, arguments, tuple(late), (given, binding))
 
     def shipped(self) -> tuple[bytes, toolchain.Identity]:
         """The file of the library, and what it was built by. Where it is gone from the cache, it is built again."""

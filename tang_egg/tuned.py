@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +23,8 @@ from tang_egg.errors import TangError
 from tang_egg.extract.certify_ledger import Timed, Trial
 from tang_egg.files import cache_root, replacing
 from tang_egg.measure_build import printed_alone
-from tang_egg.program import single_program
+from tang_egg.program import Program, single_program
+from tang_egg.schedule import Schedule
 
 WAIT = 10.0
 """Seconds that another process may hold the lock."""
@@ -38,13 +39,17 @@ def folder() -> Path:
 
 @dataclass(slots=True)
 class Tuned:
-    """The times of one device. `device`: its name and whatever else tells machines apart."""
+    """The times of one device. `device`: its name and whatever else tells machines apart.
+
+    `sources`: what prints a program for a target other than "c".
+    """
 
     device: str
     cache: str
     threads: int
     sizes: Mapping[str, int] = field(default_factory=dict)
     target: str = "c"
+    sources: Callable[[Program, Mapping[str, Schedule]], Mapping[str, str]] | None = None
     _keys: dict[tuple[str, int], str] = field(default_factory=dict, repr=False)
 
     def recall(self, trial: Trial) -> Timed | None:
@@ -76,15 +81,19 @@ class Tuned:
             source = printed_alone(trial.kernel.outputs, schedule).source
             tool = (made.compiler, made.version, made.flags, made.machine)
         else:
-            from tang_egg.run_cuda import cuda_kernels, cuda_sources
-
-            texts = cuda_sources(cuda_kernels(single_program(trial.kernel.outputs), {"kernel": schedule}))
+            texts = (self.sources or _cuda_texts)(single_program(trial.kernel.outputs), {"kernel": schedule})
             source = "\n".join(texts.values())
         parts = (
             self.target, self.device, *tool, str(self.threads), self.cache, json.dumps(sorted(self.sizes.items())),
             str(schedule), source,
         )  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _cuda_texts(program: Program, schedules: Mapping[str, Schedule]) -> Mapping[str, str]:
+    from tang_egg.run_cuda import cuda_kernels, cuda_sources
+
+    return cuda_sources(cuda_kernels(program, schedules))
 
 
 def read(path: Path) -> Timed | None:

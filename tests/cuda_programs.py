@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from tang_egg import expression, layers, library, pipeline
+from tang_egg import expression, layers, library, library_conv, library_sort, pipeline
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.codegen.device import Launch
@@ -16,14 +16,16 @@ from tang_egg.ir import Graph
 from tang_egg.run_cuda import cuda_kernels, cuda_sources
 from tang_egg.run_layout import Built
 from tang_egg.saturate import Limits
+from tests.rows import ROWS
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A graph; `products`: as in optimize."""
+    """A graph; `products`: as in optimize. `chunk`: an axis and points of a chunk, or none."""
 
     graph: Callable[[], Graph]
     products: str = "exact"
+    chunk: tuple[str, int] | None = None
 
 
 def attention(n: int, d: int, padded: bool = False, **options: object) -> Subject:
@@ -72,6 +74,16 @@ def layernorm_matmul() -> Graph:
     return graph("layernorm_matmul", Y=library.linear(library.layer_norm(x, g, b), w))
 
 
+def convolution() -> Graph:
+    x, w = te.input("X", (8, 16, 64, 64)), te.input("W", (32, 16, 3, 3))
+    return graph("convolution", Y=library_conv.conv2d(x, w, padding=1))
+
+
+def top_k() -> Graph:
+    values, places = library_sort.top_k(te.input("X", (1024, 4096)), 4)
+    return graph("top_k", V=values, I=places)
+
+
 CLASSES, TOKENS = 32000, 4096
 
 
@@ -116,13 +128,18 @@ PROGRAMS: dict[str, Subject] = {
     "argmax": Subject(lambda: graph("argmax", M=library.argmax(te.input("X", (1024, 512))))),
     "gated_recurrence": Subject(recurrence),
     "embedding": Subject(embedding),
+    "convolution_padded": Subject(convolution),
+    "top_k": Subject(top_k),
+    "segments": Subject(lambda: ROWS["segments"].build("f32", n=4096, g=512, d=64)),
+    "linear_attention": Subject(lambda: ROWS["linear_attention"].naive("f32"), chunk=("K:0", 64)),
 }
 
 
 @cache
 def built(subject: Subject) -> tuple[Built, ...]:
     """The kernels that optimize(..., target="cuda") would compile."""
-    program = pipeline.extract_for("cuda", subject.graph(), Limits()).program
+    chunk = dict([subject.chunk]) if subject.chunk else None
+    program = pipeline.extract_for("cuda", subject.graph(), Limits(), chunk=chunk).program
     return cuda_kernels(program, pipeline.choose_schedules(program, "cuda", products=subject.products))
 
 

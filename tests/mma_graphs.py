@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tang_egg import expression as e
-from tang_egg import layers, library
+from tang_egg import layers, layers_attention, library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.ir import Graph
@@ -25,6 +25,20 @@ def grouped() -> Graph:
     q = te.input("Q", (2, 3, 130, 64), "bf16")
     k, v = (te.input(x, (2, 1, 130, 64), "bf16") for x in "KV")
     return graph("grouped", O=layers.attention(q, k, v, causal=True))
+
+
+def shared() -> Graph:
+    """Six query heads over two key heads, each key head found by a division."""
+    q = te.input("Q", (1, 6, 130, 64), "bf16")
+    k, v = (te.input(x, (1, 2, 130, 64), "bf16") for x in "KV")
+    return graph("shared", O=layers_attention.grouped_attention(q, k, v, causal=True))
+
+
+def projected(heads: int = 3, d: int = 64) -> Graph:
+    """The heads of each row side by side, times a weight."""
+    x, w = te.input("X", (heads, 130, d), "bf16"), te.input("W", (72, heads * d), "bf16")
+    h, i, c, k = te.index("h", heads), te.index("i", 130), te.index("c", 72), te.index("k", d)
+    return graph("projected", te.tensor("Y", (i, c), te.sum((h, k), x[h, i, k] * w[c, h * d + k]), "bf16"))
 
 
 def multiply(m: int, n: int, k: int, transposed: bool = False, dtype: str = "bf16") -> Graph:
@@ -119,6 +133,7 @@ MMA: dict[str, Callable[[], Graph]] = {
     "odd depth": lambda: attend(1, 1, 66, 65, 40),
     "one query": lambda: attend(1, 2, 1, 200, 64),
     "grouped": grouped,
+    "shared": shared,
     "product": lambda: multiply(300, 520, 200),
     "product, transposed": lambda: multiply(256, 256, 256, True),
     "product, one row": lambda: multiply(1, 64, 64),

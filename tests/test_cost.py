@@ -159,7 +159,7 @@ def test_rows_that_share_a_copy_are_in_the_tile() -> None:
     row = FURTHER["distance_heads_last"]
     kernel = all_inline(row.build("f32", **row.sizes)).kernels[0]
     first = schedules(kernel.outputs, threads=1)[0]
-    assert first.stage == ("K",) and dict(first.tile)["i"] == 32 and "a" not in dict(first.tile)
+    assert first.stage == ("K",) and dict(first.tile)["i"] == 24 and "a" not in dict(first.tile)
     agrees(row.build("f32", h=3, n=67, m=41, d=5))
 
 

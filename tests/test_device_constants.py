@@ -409,9 +409,9 @@ def test_a_sum_in_one_accumulator_is_a_chain() -> None:
     g = graph("sum", S=te.tensor(None, (), te.sum(i, x[i])))
     plan = KernelPlan("S", g.outputs)
     plain, split = (
-        demand(plan, parse_schedule(s), SMALL_CORE) for s in ("point width=1", "split fold=i:lanes:64 width=1")
+        demand(plan, parse_schedule(s), SMALL_CORE) for s in ("point fold=i:serial", "split fold=i:lanes:64")
     )
-    assert (plain.chain, split.chain) == (4096.0, 64.0)
+    assert (plain.chain, split.chain) == (4096.0, 8.0)
     with pytest.raises(BindError):
         open_plan = graph("s", S=te.tensor(None, (), te.sum(i, te.input("Z", (te.dim("n"),))[i])))
         demand(KernelPlan("S", open_plan.outputs), PLAIN, SMALL_CORE)

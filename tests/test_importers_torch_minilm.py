@@ -62,7 +62,8 @@ def test_the_exported_encoder_agrees_with_pytorch_and_the_reference(model: Any) 
 
 @needs_model
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [pytest.param("export", marks=pytest.mark.nightly), "compile"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", ["export", "compile"])
 def test_the_compiled_encoder_agrees_with_pytorch(model: Any, way: str) -> None:
     encoder = {"export": minilm_torch.by_export, "compile": minilm_torch.by_compile}[way](model)
     found = []

@@ -45,7 +45,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("extract", ("extract",)),
     ("codegen", ("codegen",)),
     ("run", ("run", "content", "measure", "verify", "budget", "probe_store", "tuned")),
-    ("pipeline", ("targets", "pipeline", "torch", "report", "trace", "artefact", "export")),
+    ("pipeline", ("targets", "pipeline", "verify_graph", "torch", "report", "trace", "artefact", "export", "tune")),
     ("cli", ("cli", "discover", "doctor", "gallery", "probe", "__init__", "__main__")),
 )
 """A module imports from its own layer and those above it in this table only.
@@ -57,6 +57,7 @@ UPWARD = {
     ("tang_egg.ir", "tang_egg.text"),
     ("tang_egg.affine", "tang_egg.expression"),
     ("tang_egg.model", "tang_egg.pipeline_model"),
+    ("tang_egg.verify", "tang_egg.verify_graph"),
 }
 """Imports against the order, allowed inside functions only: conveniences such as `str(graph)`."""
 
@@ -68,9 +69,10 @@ def layer(module: str) -> int:
     """The position of a module's layer. Raises KeyError when the table does not name it."""
     parts = module.split(".")
     name = parts[1] if len(parts) > 1 else "__init__"
-    for position, (_, names) in enumerate(LAYERS):
-        if name in names or name.split("_")[0] in names:
-            return position
+    for wanted in (name, name.split("_")[0]):
+        for position, (_, names) in enumerate(LAYERS):
+            if wanted in names:
+                return position
     raise KeyError(f"{module} stands in no layer: add it to LAYERS in {Path(__file__).name}")
 
 

@@ -23,6 +23,7 @@ from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.codegen.lower_device import lower_device
 from tang_egg.codegen.lower_mma import lower_mma
+from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.mma_domain import live
 from tang_egg.codegen.mma_plan import Refused, plan
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
@@ -34,7 +35,7 @@ from tang_egg.pipeline import extract
 from tang_egg.program import KernelPlan, Program
 from tang_egg.schedule import Schedule, parse_schedule, print_schedule
 from tang_egg.verify import sample_inputs
-from tests.mma_graphs import MMA, attend, multiply, normaliser
+from tests.mma_graphs import MMA, attend, multiply, normaliser, projected
 
 CLOSE = {"bf16": 5e-3, "f16": 1e-3, "f32": 1e-3}
 """Largest ‖error‖ / ‖reference‖: rounding of operands and outputs in storage, f32 sums."""
@@ -127,6 +128,25 @@ def test_fields_change_no_result(name: str, stream: int, stages: int, more: str)
 def test_columns_of_a_product(name: str, columns: int) -> None:
     row, column, stream = (getattr(plan(derived(name)[1].outputs), x).name for x in ("row", "column", "stream"))
     check(name, parse_schedule(f"mma tile={row}:128,{column}:{columns} fold={stream}:stream:64 consumers=2 stages=3"))
+
+
+@pytest.mark.parametrize(("heads", "d"), [(3, 64), (1, 64), (2, 128)])
+def test_a_projection_of_heads_is_one_product(heads: int, d: int) -> None:
+    """A sum over heads and their columns becomes one over both, whose tiles lie inside heads."""
+    g = projected(heads, d)
+    program = extract(g, costs=Costs(MATRIX_UNITS)).program
+    (kernel,) = merge_folds(program).kernels
+    schedule = device_schedules(kernel.outputs)[0]
+    assert schedule.shape == "mma"
+    inputs = sample_inputs(g, {}, edge=False)
+    got = simulate(kernel.outputs, lower_mma("projected", kernel.outputs, schedule), inputs)["Y"]
+    assert error(got, interpret(g, inputs)["Y"]) < CLOSE["bf16"]
+    assert merge_folds(Program(g, (KernelPlan("k", kernel.outputs),))).kernels[0].outputs is kernel.outputs
+
+
+def test_heads_that_tiles_would_cross_are_not_merged() -> None:
+    program = extract(projected(3, 40), costs=Costs(MATRIX_UNITS)).program
+    assert merge_folds(program) is program
 
 
 def test_edge_values() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tang_egg import examples
 from tang_egg.errors import GraphError, InputError, TargetError
 from tang_egg.measure_cuda import MOST, Call, time_calls
-from tang_egg.pipeline import optimize, sources
+from tang_egg.pipeline import sources
 
 
 class Ticking:
@@ -100,9 +100,3 @@ def test_what_sources_are_asked_for_is_checked() -> None:
         sources("softmax")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no kernel 'Q'"):
         sources(examples.softmax(), schedule={"Q": "grid"})
-
-
-def test_programs_for_c_are_not_prepared() -> None:
-    compiled = optimize(examples.variance(), verified=False)
-    with pytest.raises(TargetError, match="programs for 'c' are not prepared"):
-        compiled.prepare()

@@ -9,15 +9,19 @@ import numpy as np
 import pytest
 
 from tang_egg.affine import affine, index
+from tang_egg.codegen.candidates import schedules
 from tang_egg.codegen.dialects.c import C
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.ir import EVERYWHERE, Graph, Input, Read, Reduce, Scan, Tensor, apply, const
 from tang_egg.monoid import AFFINE, MAX
+from tang_egg.pipeline import extract_for
 from tang_egg.run import compile_program
+from tang_egg.saturate import Limits
 from tang_egg.schedule import parse_schedule
 from tests.compiled import one_kernel_each, product_graph, weighted_graphs
 from tests.conftest import Golden
+from tests.grid_programs import PROGRAMS
 
 
 def _rows() -> Graph:
@@ -51,6 +55,17 @@ def test_printed_kernels(name: str, golden: Golden) -> None:
     graph, schedule = GOLDEN[name][0](), parse_schedule(GOLDEN[name][1])
     (tensor,) = graph.outputs
     golden(f"{name}/c.c", print_kernel(lower(name, (tensor,), schedule), C))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_printed_kernels_of_programs(name: str, golden: Golden) -> None:
+    """The kernels of whole programs under the first schedule for two threads, whatever this machine has."""
+    subject = PROGRAMS[name]
+    program = extract_for("c", subject.graph(), Limits(), chunk=dict(subject.chunk) or None).program
+    for k in program.kernels:
+        schedule = schedules(k.outputs, threads=2)[0]
+        text = print_kernel(lower(k.name, k.outputs, schedule), C)
+        golden(f"{name}/c/{k.name}.c", f"// {schedule}\n{text}")
 
 
 def _ulp(got: np.ndarray, exact: np.ndarray) -> float:  # type: ignore[type-arg]

@@ -287,9 +287,3 @@ def test_sizes_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None
     x = np.zeros(40, np.float32)
     with pytest.raises(BindError, match="is larger than a buffer can be: 160 bytes of 100"):
         runner({"X": x, "Y": x})
-
-
-def test_a_search_by_times_is_refused() -> None:
-    with pytest.raises(TargetError) as caught:
-        optimize(_affine(), "opencl", seconds=1)
-    assert caught.value.what == "kernels for 'opencl' are not timed, so nothing can be searched"

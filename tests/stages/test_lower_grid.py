@@ -75,7 +75,10 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "SIZES", SIZES)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+BLOCKS = ("transformer_block", "transformer_block_layernorm")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly) if n in BLOCKS else n for n in EXAMPLES])
 def test_every_candidate_of_every_example_means_what_its_tensors_mean(name: str) -> None:
     for subject in example_subjects(name, Random(name)):
         check(subject)

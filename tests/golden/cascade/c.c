@@ -11,6 +11,18 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
     (void)buffers, (void)dims, (void)scratch;
 #pragma omp parallel for schedule(guided) if (82176 > TE_WORK)
     for (int64_t h = 0; h < 2; h++) {
+        float K_1[384] __attribute__((aligned(64)));
+        for (int64_t j_1 = 0; j_1 < 32; j_1 += 16) {
+            for (int64_t d = 0; d < 8; d++) {
+                te_store_f32x8(K_1 + (48*d + j_1), (f32x8){K[d + 256*h + 8*j_1], K[d + 256*h + 8*j_1 + 8], K[d + 256*h + 8*j_1 + 16], K[d + 256*h + 8*j_1 + 24], K[d + 256*h + 8*j_1 + 32], K[d + 256*h + 8*j_1 + 40], K[d + 256*h + 8*j_1 + 48], K[d + 256*h + 8*j_1 + 56]});
+                te_store_f32x8(K_1 + (48*d + j_1 + 8), (f32x8){K[d + 256*h + 8*j_1 + 64], K[d + 256*h + 8*j_1 + 72], K[d + 256*h + 8*j_1 + 80], K[d + 256*h + 8*j_1 + 88], K[d + 256*h + 8*j_1 + 96], K[d + 256*h + 8*j_1 + 104], K[d + 256*h + 8*j_1 + 112], K[d + 256*h + 8*j_1 + 120]});
+            }
+        }
+        for (int64_t j_2 = 32; j_2 < 32; j_2++) {
+            for (int64_t d_1 = 0; d_1 < 8; d_1++) {
+                K_1[48*d_1 + j_2] = K[d_1 + 256*h + 8*j_2];
+            }
+        }
         for (int64_t i = 0; i < 16; i += 4) {
             f32x4 m;
             m = te_splat_f32x4(-INFINITY);
@@ -27,11 +39,6 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
             const int64_t j_hi = te_min_i64(32, (i + 4));
             const int64_t j_full = (0 + (te_idiv_i64(te_max_i64((te_min_i64(te_min_i64(32, (i + 1)), (i + 4)) + (-0)), 0), 16) * 16));
             for (int64_t j = 0; j < j_full; j += 16) {
-                float K_1[128] __attribute__((aligned(64)));
-                for (int64_t d = 0; d < 8; d++) {
-                    te_store_f32x8(K_1 + 16*d, (f32x8){K[d + 256*h + 8*j], K[d + 256*h + 8*j + 8], K[d + 256*h + 8*j + 16], K[d + 256*h + 8*j + 24], K[d + 256*h + 8*j + 32], K[d + 256*h + 8*j + 40], K[d + 256*h + 8*j + 48], K[d + 256*h + 8*j + 56]});
-                    te_store_f32x8(K_1 + (16*d + 8), (f32x8){K[d + 256*h + 8*j + 64], K[d + 256*h + 8*j + 72], K[d + 256*h + 8*j + 80], K[d + 256*h + 8*j + 88], K[d + 256*h + 8*j + 96], K[d + 256*h + 8*j + 104], K[d + 256*h + 8*j + 112], K[d + 256*h + 8*j + 120]});
-                }
                 float acc[64] __attribute__((aligned(64)));
                 f32x8 acc_1_0;
                 f32x8 acc_1_8;
@@ -49,15 +56,15 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 acc_1_40 = te_splat_f32x8(0.0f);
                 acc_1_48 = te_splat_f32x8(0.0f);
                 acc_1_56 = te_splat_f32x8(0.0f);
-                for (int64_t d_1 = 0; d_1 < 8; d_1++) {
-                    acc_1_0 = (acc_1_0 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i]) * te_load_f32x8(K_1 + 16*d_1)));
-                    acc_1_8 = (acc_1_8 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i]) * te_load_f32x8(K_1 + (16*d_1 + 8))));
-                    acc_1_16 = (acc_1_16 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i + 8]) * te_load_f32x8(K_1 + 16*d_1)));
-                    acc_1_24 = (acc_1_24 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i + 8]) * te_load_f32x8(K_1 + (16*d_1 + 8))));
-                    acc_1_32 = (acc_1_32 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i + 16]) * te_load_f32x8(K_1 + 16*d_1)));
-                    acc_1_40 = (acc_1_40 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i + 16]) * te_load_f32x8(K_1 + (16*d_1 + 8))));
-                    acc_1_48 = (acc_1_48 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i + 24]) * te_load_f32x8(K_1 + 16*d_1)));
-                    acc_1_56 = (acc_1_56 + (te_splat_f32x8(Q[d_1 + 128*h + 8*i + 24]) * te_load_f32x8(K_1 + (16*d_1 + 8))));
+                for (int64_t d_2 = 0; d_2 < 8; d_2++) {
+                    acc_1_0 = (acc_1_0 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i]) * te_load_f32x8(K_1 + (48*d_2 + j))));
+                    acc_1_8 = (acc_1_8 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i]) * te_load_f32x8(K_1 + (48*d_2 + j + 8))));
+                    acc_1_16 = (acc_1_16 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i + 8]) * te_load_f32x8(K_1 + (48*d_2 + j))));
+                    acc_1_24 = (acc_1_24 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i + 8]) * te_load_f32x8(K_1 + (48*d_2 + j + 8))));
+                    acc_1_32 = (acc_1_32 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i + 16]) * te_load_f32x8(K_1 + (48*d_2 + j))));
+                    acc_1_40 = (acc_1_40 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i + 16]) * te_load_f32x8(K_1 + (48*d_2 + j + 8))));
+                    acc_1_48 = (acc_1_48 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i + 24]) * te_load_f32x8(K_1 + (48*d_2 + j))));
+                    acc_1_56 = (acc_1_56 + (te_splat_f32x8(Q[d_2 + 128*h + 8*i + 24]) * te_load_f32x8(K_1 + (48*d_2 + j + 8))));
                 }
                 te_store_f32x8(acc + 0, acc_1_0);
                 te_store_f32x8(acc + 8, acc_1_8);
@@ -184,12 +191,7 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 o_24 = o_1_24;
                 m = m_new;
             }
-            for (int64_t j_1 = j_full; j_1 < j_hi; j_1 += 16) {
-                float K_2[128] __attribute__((aligned(64)));
-                for (int64_t d_2 = 0; d_2 < 8; d_2++) {
-                    te_store_f32x8(K_2 + 16*d_2, (f32x8){K[d_2 + 256*h + 8*j_1], K[d_2 + 256*h + 8*j_1 + 8], K[d_2 + 256*h + 8*j_1 + 16], K[d_2 + 256*h + 8*j_1 + 24], K[d_2 + 256*h + 8*j_1 + 32], K[d_2 + 256*h + 8*j_1 + 40], K[d_2 + 256*h + 8*j_1 + 48], K[d_2 + 256*h + 8*j_1 + 56]});
-                    te_store_f32x8(K_2 + (16*d_2 + 8), (f32x8){K[d_2 + 256*h + 8*j_1 + 64], K[d_2 + 256*h + 8*j_1 + 72], K[d_2 + 256*h + 8*j_1 + 80], K[d_2 + 256*h + 8*j_1 + 88], K[d_2 + 256*h + 8*j_1 + 96], K[d_2 + 256*h + 8*j_1 + 104], K[d_2 + 256*h + 8*j_1 + 112], K[d_2 + 256*h + 8*j_1 + 120]});
-                }
+            for (int64_t j_3 = j_full; j_3 < j_hi; j_3 += 16) {
                 float acc_2[64] __attribute__((aligned(64)));
                 f32x8 acc_3_0;
                 f32x8 acc_3_8;
@@ -208,14 +210,14 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 acc_3_48 = te_splat_f32x8(0.0f);
                 acc_3_56 = te_splat_f32x8(0.0f);
                 for (int64_t d_3 = 0; d_3 < 8; d_3++) {
-                    acc_3_0 = (acc_3_0 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i]) * te_load_f32x8(K_2 + 16*d_3)));
-                    acc_3_8 = (acc_3_8 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
-                    acc_3_16 = (acc_3_16 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 8]) * te_load_f32x8(K_2 + 16*d_3)));
-                    acc_3_24 = (acc_3_24 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 8]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
-                    acc_3_32 = (acc_3_32 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 16]) * te_load_f32x8(K_2 + 16*d_3)));
-                    acc_3_40 = (acc_3_40 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 16]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
-                    acc_3_48 = (acc_3_48 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 24]) * te_load_f32x8(K_2 + 16*d_3)));
-                    acc_3_56 = (acc_3_56 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 24]) * te_load_f32x8(K_2 + (16*d_3 + 8))));
+                    acc_3_0 = (acc_3_0 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i]) * te_load_f32x8(K_1 + (48*d_3 + j_3))));
+                    acc_3_8 = (acc_3_8 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i]) * te_load_f32x8(K_1 + (48*d_3 + j_3 + 8))));
+                    acc_3_16 = (acc_3_16 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 8]) * te_load_f32x8(K_1 + (48*d_3 + j_3))));
+                    acc_3_24 = (acc_3_24 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 8]) * te_load_f32x8(K_1 + (48*d_3 + j_3 + 8))));
+                    acc_3_32 = (acc_3_32 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 16]) * te_load_f32x8(K_1 + (48*d_3 + j_3))));
+                    acc_3_40 = (acc_3_40 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 16]) * te_load_f32x8(K_1 + (48*d_3 + j_3 + 8))));
+                    acc_3_48 = (acc_3_48 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 24]) * te_load_f32x8(K_1 + (48*d_3 + j_3))));
+                    acc_3_56 = (acc_3_56 + (te_splat_f32x8(Q[d_3 + 128*h + 8*i + 24]) * te_load_f32x8(K_1 + (48*d_3 + j_3 + 8))));
                 }
                 te_store_f32x8(acc_2 + 0, acc_3_0);
                 te_store_f32x8(acc_2 + 8, acc_3_8);
@@ -231,28 +233,28 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 m_tile_1_lanes_131 = te_splat_f32x8(-INFINITY);
                 for (int64_t j_b_129 = 0; j_b_129 < 16; j_b_129 += 8) {
                     const f32x8 t_147 = m_tile_1_lanes_131;
-                    m_tile_1_lanes_131 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_129 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_129), -1073741824), 1073741824)))), te_max_f32x8(t_147, te_load_f32x8(acc_2 + j_b_129)), t_147), t_147);
+                    m_tile_1_lanes_131 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_129 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_129), -1073741824), 1073741824)))), te_max_f32x8(t_147, te_load_f32x8(acc_2 + j_b_129)), t_147), t_147);
                 }
                 m_tile_1[0] = te_max_f32(m_tile_1[0], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_131[0], m_tile_1_lanes_131[1]), te_max_f32(m_tile_1_lanes_131[2], m_tile_1_lanes_131[3])), te_max_f32(te_max_f32(m_tile_1_lanes_131[4], m_tile_1_lanes_131[5]), te_max_f32(m_tile_1_lanes_131[6], m_tile_1_lanes_131[7]))));
                 f32x8 m_tile_1_lanes_136;
                 m_tile_1_lanes_136 = te_splat_f32x8(-INFINITY);
                 for (int64_t j_b_134 = 0; j_b_134 < 16; j_b_134 += 8) {
                     const f32x8 t_148 = m_tile_1_lanes_136;
-                    m_tile_1_lanes_136 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_134 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_134 + 1), -1073741824), 1073741824)))), te_max_f32x8(t_148, te_load_f32x8(acc_2 + (j_b_134 + 16))), t_148), t_148);
+                    m_tile_1_lanes_136 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_134 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_134 + 1), -1073741824), 1073741824)))), te_max_f32x8(t_148, te_load_f32x8(acc_2 + (j_b_134 + 16))), t_148), t_148);
                 }
                 m_tile_1[1] = te_max_f32(m_tile_1[1], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_136[0], m_tile_1_lanes_136[1]), te_max_f32(m_tile_1_lanes_136[2], m_tile_1_lanes_136[3])), te_max_f32(te_max_f32(m_tile_1_lanes_136[4], m_tile_1_lanes_136[5]), te_max_f32(m_tile_1_lanes_136[6], m_tile_1_lanes_136[7]))));
                 f32x8 m_tile_1_lanes_141;
                 m_tile_1_lanes_141 = te_splat_f32x8(-INFINITY);
                 for (int64_t j_b_139 = 0; j_b_139 < 16; j_b_139 += 8) {
                     const f32x8 t_149 = m_tile_1_lanes_141;
-                    m_tile_1_lanes_141 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_139 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_139 + 2), -1073741824), 1073741824)))), te_max_f32x8(t_149, te_load_f32x8(acc_2 + (j_b_139 + 32))), t_149), t_149);
+                    m_tile_1_lanes_141 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_139 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_139 + 2), -1073741824), 1073741824)))), te_max_f32x8(t_149, te_load_f32x8(acc_2 + (j_b_139 + 32))), t_149), t_149);
                 }
                 m_tile_1[2] = te_max_f32(m_tile_1[2], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_141[0], m_tile_1_lanes_141[1]), te_max_f32(m_tile_1_lanes_141[2], m_tile_1_lanes_141[3])), te_max_f32(te_max_f32(m_tile_1_lanes_141[4], m_tile_1_lanes_141[5]), te_max_f32(m_tile_1_lanes_141[6], m_tile_1_lanes_141[7]))));
                 f32x8 m_tile_1_lanes_146;
                 m_tile_1_lanes_146 = te_splat_f32x8(-INFINITY);
                 for (int64_t j_b_144 = 0; j_b_144 < 16; j_b_144 += 8) {
                     const f32x8 t_150 = m_tile_1_lanes_146;
-                    m_tile_1_lanes_146 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_144 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_144 + 3), -1073741824), 1073741824)))), te_max_f32x8(t_150, te_load_f32x8(acc_2 + (j_b_144 + 48))), t_150), t_150);
+                    m_tile_1_lanes_146 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_144 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_144 + 3), -1073741824), 1073741824)))), te_max_f32x8(t_150, te_load_f32x8(acc_2 + (j_b_144 + 48))), t_150), t_150);
                 }
                 m_tile_1[3] = te_max_f32(m_tile_1[3], te_max_f32(te_max_f32(te_max_f32(m_tile_1_lanes_146[0], m_tile_1_lanes_146[1]), te_max_f32(m_tile_1_lanes_146[2], m_tile_1_lanes_146[3])), te_max_f32(te_max_f32(m_tile_1_lanes_146[4], m_tile_1_lanes_146[5]), te_max_f32(m_tile_1_lanes_146[6], m_tile_1_lanes_146[7]))));
                 f32x4 m_new_1;
@@ -306,28 +308,28 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 l_lanes_198 = te_splat_f32x8(0.0f);
                 for (int64_t j_b_196 = 0; j_b_196 < 16; j_b_196 += 8) {
                     const f32x8 t_214 = l_lanes_198;
-                    l_lanes_198 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_196 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_196), -1073741824), 1073741824)))), (t_214 + te_load_f32x8(v_1 + j_b_196)), t_214), t_214);
+                    l_lanes_198 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_196 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_196), -1073741824), 1073741824)))), (t_214 + te_load_f32x8(v_1 + j_b_196)), t_214), t_214);
                 }
                 l[0] = (l[0] + (((l_lanes_198[0] + l_lanes_198[1]) + (l_lanes_198[2] + l_lanes_198[3])) + ((l_lanes_198[4] + l_lanes_198[5]) + (l_lanes_198[6] + l_lanes_198[7]))));
                 f32x8 l_lanes_203;
                 l_lanes_203 = te_splat_f32x8(0.0f);
                 for (int64_t j_b_201 = 0; j_b_201 < 16; j_b_201 += 8) {
                     const f32x8 t_215 = l_lanes_203;
-                    l_lanes_203 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_201 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_201 + 1), -1073741824), 1073741824)))), (t_215 + te_load_f32x8(v_1 + (j_b_201 + 16))), t_215), t_215);
+                    l_lanes_203 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_201 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_201 + 1), -1073741824), 1073741824)))), (t_215 + te_load_f32x8(v_1 + (j_b_201 + 16))), t_215), t_215);
                 }
                 l[1] = (l[1] + (((l_lanes_203[0] + l_lanes_203[1]) + (l_lanes_203[2] + l_lanes_203[3])) + ((l_lanes_203[4] + l_lanes_203[5]) + (l_lanes_203[6] + l_lanes_203[7]))));
                 f32x8 l_lanes_208;
                 l_lanes_208 = te_splat_f32x8(0.0f);
                 for (int64_t j_b_206 = 0; j_b_206 < 16; j_b_206 += 8) {
                     const f32x8 t_216 = l_lanes_208;
-                    l_lanes_208 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_206 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_206 + 2), -1073741824), 1073741824)))), (t_216 + te_load_f32x8(v_1 + (j_b_206 + 32))), t_216), t_216);
+                    l_lanes_208 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_206 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_206 + 2), -1073741824), 1073741824)))), (t_216 + te_load_f32x8(v_1 + (j_b_206 + 32))), t_216), t_216);
                 }
                 l[2] = (l[2] + (((l_lanes_208[0] + l_lanes_208[1]) + (l_lanes_208[2] + l_lanes_208[3])) + ((l_lanes_208[4] + l_lanes_208[5]) + (l_lanes_208[6] + l_lanes_208[7]))));
                 f32x8 l_lanes_213;
                 l_lanes_213 = te_splat_f32x8(0.0f);
                 for (int64_t j_b_211 = 0; j_b_211 < 16; j_b_211 += 8) {
                     const f32x8 t_217 = l_lanes_213;
-                    l_lanes_213 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_1 - j_b_211 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_1 - j_b_211 + 3), -1073741824), 1073741824)))), (t_217 + te_load_f32x8(v_1 + (j_b_211 + 48))), t_217), t_217);
+                    l_lanes_213 = te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((-j_3 - j_b_211 + j_hi - 1), -1073741824), 1073741824)))), te_select_f32x8(((i32x8){0, 1, 2, 3, 4, 5, 6, 7} <= te_splat_i32x8(((int32_t)te_min_i64(te_max_i64((i - j_3 - j_b_211 + 3), -1073741824), 1073741824)))), (t_217 + te_load_f32x8(v_1 + (j_b_211 + 48))), t_217), t_217);
                 }
                 l[3] = (l[3] + (((l_lanes_213[0] + l_lanes_213[1]) + (l_lanes_213[2] + l_lanes_213[3])) + ((l_lanes_213[4] + l_lanes_213[5]) + (l_lanes_213[6] + l_lanes_213[7]))));
                 f32x8 o_2_0;
@@ -338,15 +340,25 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 o_2_8 = o_8;
                 o_2_16 = o_16;
                 o_2_24 = o_24;
-                for (int64_t j_e_15 = 0; j_e_15 < 16; j_e_15++) {
-                    const f32x8 t_230 = o_2_0;
-                    o_2_0 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15)) ? (t_230 + (te_splat_f32x8(v_1[j_e_15]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_230) : t_230);
-                    const f32x8 t_231 = o_2_8;
-                    o_2_8 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15 + 1)) ? (t_231 + (te_splat_f32x8(v_1[j_e_15 + 16]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_231) : t_231);
-                    const f32x8 t_232 = o_2_16;
-                    o_2_16 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15 + 2)) ? (t_232 + (te_splat_f32x8(v_1[j_e_15 + 32]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_232) : t_232);
-                    const f32x8 t_233 = o_2_24;
-                    o_2_24 = ((0 <= (-j_1 - j_e_15 + j_hi - 1)) ? ((0 <= (i - j_1 - j_e_15 + 3)) ? (t_233 + (te_splat_f32x8(v_1[j_e_15 + 48]) * te_load_f32x8(V + (256*h + 8*j_1 + 8*j_e_15)))) : t_233) : t_233);
+                const int64_t j_hi_1 = te_min_i64(te_min_i64(32, j_hi), (i + 4));
+                const int64_t v_from = te_max_i64(0, j_3);
+                const int64_t to = te_max_i64(te_min_i64(j_hi_1, (j_3 + 16)), v_from);
+                const int64_t sure = te_max_i64(te_min_i64(te_min_i64(te_min_i64(te_min_i64(32, (i + 1)), j_hi), (i + 4)), to), v_from);
+                for (int64_t j_e_14 = v_from; j_e_14 < sure; j_e_14++) {
+                    o_2_0 = (o_2_0 + (te_splat_f32x8(v_1[-j_3 + j_e_14]) * te_load_f32x8(V + (256*h + 8*j_e_14))));
+                    o_2_8 = (o_2_8 + (te_splat_f32x8(v_1[-j_3 + j_e_14 + 16]) * te_load_f32x8(V + (256*h + 8*j_e_14))));
+                    o_2_16 = (o_2_16 + (te_splat_f32x8(v_1[-j_3 + j_e_14 + 32]) * te_load_f32x8(V + (256*h + 8*j_e_14))));
+                    o_2_24 = (o_2_24 + (te_splat_f32x8(v_1[-j_3 + j_e_14 + 48]) * te_load_f32x8(V + (256*h + 8*j_e_14))));
+                }
+                for (int64_t j_e_15 = sure; j_e_15 < to; j_e_15++) {
+                    const f32x8 t_234 = o_2_0;
+                    o_2_0 = ((0 <= (i - j_e_15)) ? (t_234 + (te_splat_f32x8(v_1[-j_3 + j_e_15]) * te_load_f32x8(V + (256*h + 8*j_e_15)))) : t_234);
+                    const f32x8 t_235 = o_2_8;
+                    o_2_8 = ((0 <= (i - j_e_15 + 1)) ? (t_235 + (te_splat_f32x8(v_1[-j_3 + j_e_15 + 16]) * te_load_f32x8(V + (256*h + 8*j_e_15)))) : t_235);
+                    const f32x8 t_236 = o_2_16;
+                    o_2_16 = ((0 <= (i - j_e_15 + 2)) ? (t_236 + (te_splat_f32x8(v_1[-j_3 + j_e_15 + 32]) * te_load_f32x8(V + (256*h + 8*j_e_15)))) : t_236);
+                    const f32x8 t_237 = o_2_24;
+                    o_2_24 = ((0 <= (i - j_e_15 + 3)) ? (t_237 + (te_splat_f32x8(v_1[-j_3 + j_e_15 + 48]) * te_load_f32x8(V + (256*h + 8*j_e_15)))) : t_237);
                 }
                 o_0 = o_2_0;
                 o_8 = o_2_8;
@@ -354,14 +366,14 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
                 o_24 = o_2_24;
                 m = m_new_1;
             }
-            const float t_238 = (1.0f / l[0]);
-            te_store_f32x8(O + (128*h + 8*i), (o_0 * te_splat_f32x8(t_238)));
-            const float t_240 = (1.0f / l[1]);
-            te_store_f32x8(O + (128*h + 8*i + 8), (o_8 * te_splat_f32x8(t_240)));
-            const float t_242 = (1.0f / l[2]);
-            te_store_f32x8(O + (128*h + 8*i + 16), (o_16 * te_splat_f32x8(t_242)));
-            const float t_244 = (1.0f / l[3]);
-            te_store_f32x8(O + (128*h + 8*i + 24), (o_24 * te_splat_f32x8(t_244)));
+            const float t_242 = (1.0f / l[0]);
+            te_store_f32x8(O + (128*h + 8*i), (o_0 * te_splat_f32x8(t_242)));
+            const float t_244 = (1.0f / l[1]);
+            te_store_f32x8(O + (128*h + 8*i + 8), (o_8 * te_splat_f32x8(t_244)));
+            const float t_246 = (1.0f / l[2]);
+            te_store_f32x8(O + (128*h + 8*i + 16), (o_16 * te_splat_f32x8(t_246)));
+            const float t_248 = (1.0f / l[3]);
+            te_store_f32x8(O + (128*h + 8*i + 24), (o_24 * te_splat_f32x8(t_248)));
         }
     }
 }

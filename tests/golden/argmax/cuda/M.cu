@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
         value[0] = (-__int_as_float(0x7f800000));
         long long position[1];
         position[0] = 9223372036854775807LL;
-#pragma unroll 1
+#pragma unroll 4
         for (int i1 = 4*lane; i1 < 512; i1 += 128) {
             float value_lanes[4];
 #pragma unroll

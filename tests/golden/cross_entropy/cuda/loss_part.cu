@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_loss_part(
         float acc[1];
         acc[0] = 0.0f;
         const long long t = ((long long)label[i0]);
-#pragma unroll 1
+#pragma unroll 4
         for (int i2 = 8*lane; i2 < 1024; i2 += 256) {
             float acc_lanes[8];
 #pragma unroll

@@ -1,13 +1,14 @@
 // blocks: one per tile, tiles: 32
 // threads: 256, bytes of shared memory: 0, counters: 0
-// Y_part[i0] = sum[i1](X[i0, i1])
-// Y_part_2[i0] = sum[i1]((X[i0, i1] - sum[i1](X[i0, i1]) * recip(768.0)) * (X[i0, i1] - sum[i1](X[i0, i1]) *
-//     recip(768.0)))
-// schedule: split fold=i1:warp:4 stage=X grid=i0
-extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
+// layer_norm[i0, i1] = (X[i0, i1] - sum[i1](X[i0, i1]) * recip(768.0)) / sqrt(sum[i1]((X[i0, i1] - sum[i1](X[i0,
+//     i1]) * recip(768.0)) * (X[i0, i1] - sum[i1](X[i0, i1]) * recip(768.0))) * recip(768.0) + 1e-05) * g[i1] +
+//     b[i1]
+// schedule: split tile=i1:4 fold=i1:warp:4 stage=X grid=i0 warp=i1
+extern "C" __global__ void __launch_bounds__(256, 1) k0_layer_norm(
     const float *__restrict__ X,
-    float *__restrict__ Y_part,
-    float *__restrict__ Y_part_2) {
+    const float *__restrict__ g,
+    const float *__restrict__ b,
+    float *__restrict__ layer_norm) {
     const int te_block = blockIdx.x, te_blocks = gridDim.x;
     const int te_thread = threadIdx.x & 127;
     const int te_group = __shfl_sync(~0u, threadIdx.x / 128, 0);
@@ -17,8 +18,6 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
     const float t_15 = (1.0f / 768.0f);
     if (row < 256) {
         const int i0 = row;
-        float acc[1];
-        acc[0] = 0.0f;
         float X_row[24];
 #pragma unroll
         for (int i1_turn = 0; i1_turn < 6; i1_turn++) {
@@ -29,8 +28,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
                 X_row[i1_e + 4*i1_turn] = te_run0[i1_e];
             }
         }
+        float acc[1];
+        acc[0] = 0.0f;
 #pragma unroll
-        for (int i1_turn_1 = 0; i1_turn_1 < 6; i1_turn_1++) {
+        for (int i1_turn_2 = 0; i1_turn_2 < 6; i1_turn_2++) {
             float acc_lanes[4];
 #pragma unroll
             for (int i1_lane_e = 0; i1_lane_e < 4; i1_lane_e++) {
@@ -38,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
             }
 #pragma unroll
             for (int i1_e_1 = 0; i1_e_1 < 4; i1_e_1++) {
-                acc_lanes[i1_e_1] = (acc_lanes[i1_e_1] + X_row[i1_e_1 + 4*i1_turn_1]);
+                acc_lanes[i1_e_1] = (acc_lanes[i1_e_1] + X_row[i1_e_1 + 4*i1_turn_2]);
             }
             acc[0] = (acc[0] + ((acc_lanes[0] + acc_lanes[1]) + (acc_lanes[2] + acc_lanes[3])));
         }
@@ -77,14 +78,11 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
         acc[0] = (t_12 ? t_13 : t_14);
         acc_upper_4[0] = (t_12 ? t_14 : t_13);
         acc[0] = (acc[0] + acc_upper_4[0]);
-        if (lane == 0) {
-            Y_part[i0] = acc[0];
-        }
         float acc_1[1];
         acc_1[0] = 0.0f;
         const float t_16 = (-(acc[0] * t_15));
 #pragma unroll
-        for (int i1_turn_2 = 0; i1_turn_2 < 6; i1_turn_2++) {
+        for (int i1_turn_3 = 0; i1_turn_3 < 6; i1_turn_3++) {
             float acc_1_lanes[4];
 #pragma unroll
             for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
@@ -92,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
             }
 #pragma unroll
             for (int i1_e_2 = 0; i1_e_2 < 4; i1_e_2++) {
-                const float t_17 = (X_row[i1_e_2 + 4*i1_turn_2] + t_16);
+                const float t_17 = (X_row[i1_e_2 + 4*i1_turn_3] + t_16);
                 acc_1_lanes[i1_e_2] = (acc_1_lanes[i1_e_2] + (t_17 * t_17));
             }
             acc_1[0] = (acc_1[0] + ((acc_1_lanes[0] + acc_1_lanes[1]) + (acc_1_lanes[2] + acc_1_lanes[3])));
@@ -132,8 +130,19 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y_part(
         acc_1[0] = (t_30 ? t_31 : t_32);
         acc_1_upper_4[0] = (t_30 ? t_32 : t_31);
         acc_1[0] = (acc_1[0] + acc_1_upper_4[0]);
-        if (lane == 0) {
-            Y_part_2[i0] = acc_1[0];
+        const float t_33 = (1.0f / sqrtf(((acc_1[0] * t_15) + 1e-05f)));
+#pragma unroll
+        for (int i1_turn_1 = 0; i1_turn_1 < 6; i1_turn_1++) {
+            float te_run1[4];
+            te_read_run<4>(te_run1, g + (128*i1_turn_1 + 4*lane));
+            float te_run2[4];
+            te_read_run<4>(te_run2, b + (128*i1_turn_1 + 4*lane));
+            float te_run3[4];
+#pragma unroll
+            for (int i1_e_3 = 0; i1_e_3 < 4; i1_e_3++) {
+                te_run3[i1_e_3] = ((((X_row[i1_e_3 + 4*i1_turn_1] + t_16) * t_33) * te_run1[i1_e_3]) + te_run2[i1_e_3]);
+            }
+            te_write_run<4>(layer_norm + (768*i0 + 128*i1_turn_1 + 4*lane), te_run3);
         }
     }
 }
