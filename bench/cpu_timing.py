@@ -121,7 +121,7 @@ def samples(systems: Mapping[str, Call], rounds: int, seconds: float, turns: Tur
     calls = {name: max(1, min(MOST, int(LENGTH / max(guess[name], 1e-9)))) for name in running}
     times: dict[str, list[float]] = {name: [] for name in running}
     order, end = list(running), turns.clock() + seconds
-    for n in range(rounds):
+    for n in range(rounds if order else 0):
         if n >= FEW and turns.clock() > end:
             break
         first = n % len(order)

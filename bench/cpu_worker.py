@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import log
+from bench.cpu import MARKER
 from bench.cpu_rows import DIED, failed_row
 from tang_egg.files import replacing
 
@@ -43,7 +44,7 @@ def supervise(
     """Runs workers until one ends by itself; gives its exit status, or 1 where workers die again and again."""
     for _ in range(MOST):
         marker.unlink(missing_ok=True)
-        process = subprocess.Popen([*command, *arguments], env={**environment, "BENCH_CPU_MARKER": str(marker)})
+        process = subprocess.Popen([*command, *arguments], env={**environment, MARKER: str(marker)})
         try:
             status = _ended(process, marker, hangs)
         except KeyboardInterrupt:

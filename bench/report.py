@@ -15,7 +15,6 @@ Exit status 1 where a line of the bar fails, or where nothing was measured.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pathlib import Path
 from bench import log
 from bench.cpu_programs import COMPUTE, OPERATORS, OTHER
 from bench.cpu_rows import CALLED, CEILINGS, OURS, SUITE
+from bench.ratios import geometric_mean
 from tang_egg.errors import TangError
 
 PAGE = Path(__file__).parent.parent / "docs" / "cpu-measurements.md"
@@ -113,10 +113,6 @@ def _result(name: str, group: Sequence[log.Row], deaths: Sequence[log.Row]) -> R
     dead = {r["system"]: r for r in deaths if r["system"] not in newest and r.get("code") == ours.get("code")}
     peers = tuple(r for r in newest.values() if _timed(r))
     return Result(name, ours, called, peers, tuple(r for r in (*newest.values(), *dead.values()) if not _timed(r)))
-
-
-def geometric_mean(values: Sequence[float]) -> float | None:
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 def mean_of(found: Sequence[Result], kind: str) -> float | None:

@@ -148,12 +148,16 @@ def _multiplying(p: Plan) -> list[Schedule]:
     Narrow products have tiles of fewer rows, and so more stages: more bytes are on their way at a time.
     """
     assert p.column is not None
-    widths = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
     stream = p.width
 
-    ordered = sorted(widths, key=lambda n: (_waves(p, n), -n))
+    ordered = sorted(_widths(p), key=lambda n: (_waves(p, n), -n))
     wide = [_named(p, 128, stream, n, stages=8) for n in ordered]
     return [*(_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128), *wide]
+
+
+def _widths(p: Plan) -> list[int]:
+    """The columns that a tile can have, the widest first: all matrices of a product share the accumulators."""
+    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
 
 
 def is_narrow(p: Plan) -> bool:
@@ -185,6 +189,5 @@ def busy(p: Plan, shares: int = 1) -> float:
         tiles = _tiles(p, LONGEST) * shares
         again = -(-_typical(p.column) // LONGEST) if p.column is not None else 1
         return tiles / again / (-(-tiles // UNITS) * UNITS)
-    widths = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
     done = _typical(p.row) / 128 * _typical(p.column) * prod(i.size.value or 1 for i in p.batch) / UNITS
-    return done / min(_waves(p, n) for n in widths)
+    return done / min(_waves(p, n) for n in _widths(p))

@@ -1,10 +1,10 @@
 """Checks a kernel between stages: what is used is in scope, types agree, and parallel loops carry nothing.
 
 Rules: every variable, dim and array is defined before use and once per scope; buffers of role "input" and "temporary"
-are never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector`,
-`turned` and `unrolled` loops have constant bounds; in a parallel loop a store goes to an array of the loop itself, or
-to an address that moves with the loop's variable; a local array is stored to somewhere before it is loaded. Launched
-kernels keep those of codegen/device_check.py as well; every statement there may use the built-in variables.
+are never stored to; local arrays have constant sizes and constant addresses stay inside them; `vector`, `turned` and
+`unrolled` loops have constant bounds; in a parallel loop a store goes to an array of the loop itself, or to an address
+that moves with the loop's variable; a local array is stored to somewhere before it is loaded. Launched kernels keep
+those of codegen/device_check.py as well; every statement there may use the built-in variables.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Folds(Guards):
         target = self.scope
         conditions = [Test(c) for c in group.where.affine] + list(group.where.data)
         conditions += [g for g in guards if g not in conditions]
-        with self.keeping(group, conditions, target), self.inside(*own):
+        with self.keeping(group, parts, conditions, target), self.inside(*own):
             axes = self.contiguous_last(self.component_axes(group, parts[0]), group.body)
             cut = any(self.schedule.fold_of(i.name).how in ("blocks", "stream") for i in group.indices)
             if len(parts) == 1 and not own and axes and not cut and self._flat(group):

@@ -20,7 +20,7 @@ from dataclasses import replace
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.kernel import Call, Expr, number
 from tang_egg.codegen.lower_keep import Keeps
-from tang_egg.codegen.lower_lanes import _beside
+from tang_egg.codegen.lower_lanes import beside
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_span import Span
 from tang_egg.codegen.lower_state import Slot, State
@@ -102,7 +102,7 @@ class Guards(Keeps):
             slot = self.slot(stem, "i32", [lane])
             self.fill(slot.local, [lane], const(0, "i32"))
             with self.refine(tile, LANES) as part:
-                moved: Slot = _beside(self, {0: slot}, part)[0]
+                moved: Slot = beside(self, {0: slot}, part)[0]
                 may = Apply("select", (self._may(group, state, entries, mask), const(1, "i32"), const(0, "i32")))
                 with self.points(moved.axes):
                     self.store(moved, self.evaluate(Apply("bitor", (moved.read, may))))

@@ -36,13 +36,15 @@ class Keeps(LaneStates):
         self.kept_values = {}
 
     @contextmanager
-    def keeping(self, group: Reduce, conditions: Sequence[Scalar], target: Scope) -> Iterator[None]:
-        """Around the loops of a fold: what it shares with later readers is theirs, from the scope `target` on."""
+    def keeping(
+        self, group: Reduce, parts: Sequence[int], conditions: Sequence[Scalar], target: Scope
+    ) -> Iterator[None]:
+        """Around the loops of parts of a fold: what they share with later readers is theirs, from scope `target` on."""
         if group.indices[0].name in self.schedule.keep:  # what this fold waits for may keep the same values
             before = (f for b in group.body for f in self._folds_at_hand(b) if not free(f) & set(group.indices))
             super().prepare(dict.fromkeys(before), [])
         made: dict[Scalar, tuple[Local, Axis]] = {}
-        for s in self._worth_keeping(group, conditions):
+        for s in self._worth_keeping(group, parts, conditions):
             axis = Axis(group.indices[0], affine(0))
             made[s] = (self.array("row", self.type(s), [axis], (axis.index.size,)), axis)
         self.kept_values |= made
@@ -53,7 +55,7 @@ class Keeps(LaneStates):
             bound = {i: a for i in free(s) - {axis.index} if (a := self.bound(i)) is not None}
             target.arrays.setdefault(s, []).append(Known(read, bound))
 
-    def _worth_keeping(self, group: Reduce, conditions: Sequence[Scalar]) -> list[Scalar]:
+    def _worth_keeping(self, group: Reduce, parts: Sequence[int], conditions: Sequence[Scalar]) -> list[Scalar]:
         """The largest costly values of a fold over all points of one row that somebody else uses too."""
         row = group.indices[0]
         if len(group.indices) > 1 or row.name not in self.schedule.keep or conditions or self.guards:
@@ -61,7 +63,7 @@ class Keeps(LaneStates):
         if self.bound(row) is not None or self.schedule.fold_of(row.name).how == "blocks":
             return []
         found: list[Scalar] = []
-        stack = list(group.body)
+        stack = [group.body[k] for k in parts]
         while stack:
             s = stack.pop()
             if isinstance(s, Apply) and s.op in COSTLY and self._used_later(s, row):

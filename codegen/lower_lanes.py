@@ -68,7 +68,7 @@ class LaneStates(Spans):
             for k, slot in wide.items():
                 self.prepare([bodies[k], *mask], [*slot.axes[:-1], tile])
             with self.refine(tile, lane.size) as part:
-                self._fold_in(group, _beside(self, wide, part), {k: bodies[k] for k in wide}, None, mask)
+                self._fold_in(group, beside(self, wide, part), {k: bodies[k] for k in wide}, None, mask)
 
     def _cascade_lanes(self, group: Reduce, wide: State, tile: Axis, lane: Axis, mask: list[Scalar]) -> None:
         monoid = group.monoid
@@ -96,7 +96,7 @@ class LaneStates(Spans):
             with self.inside():
                 self.fill(fresh[k].local, slot.axes, slot.read)
         with self.refine(tile, lane.size) as part:
-            self._fold_in(group, _beside(self, fresh, part), lifts, None, mask)
+            self._fold_in(group, beside(self, fresh, part), lifts, None, mask)
         return {k: self.frozen(s) for k, s in fresh.items()}
 
     def _carry_all(self, group: Reduce, state: State, level: Sequence[int], heads: tuple[State, State]) -> None:
@@ -115,7 +115,7 @@ class LaneStates(Spans):
         for k in level:  # what a body needs is prepared for the whole tile, its statistics are those of a lane
             self.prepare([*_without_statistics(group.body[k]), *mask], [*wide[k].axes[:-1], tile])
         with self.refine(tile, lane.size) as part:
-            moved, heads = _beside(self, wide, part), _beside(self, new, part)
+            moved, heads = beside(self, wide, part), beside(self, new, part)
             bodies: dict[int, Scalar | Slot] = {}
             for k in level:
                 follow = group.monoid.components[k].follow
@@ -202,7 +202,7 @@ def check_lanes(group: Reduce, index: Index, plan: FoldPlan) -> None:
         )
 
 
-def _beside(states: Spans, wide: State, part: Axis) -> State:
+def beside(states: Spans, wide: State, part: Axis) -> State:
     """The lanes as they stand beside the points of one part of a tile."""
     found: State = {}
     for k, slot in wide.items():

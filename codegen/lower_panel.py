@@ -66,24 +66,21 @@ class Panels(Chunks):
         others = [c for c in step.mask if not isinstance(c, Test)]
         span = self.span(tile.index, [], list(tests), False)
         start, end = Form(tile.start), Form(tile.start + tile.size)
-        low = self._bound("from", Call("max", (span.low, start), "i64"))
-        high = self._bound("to", Call("max", (Call("min", (span.high, end), "i64"), low), "i64"))
+        low = self.name_bound("from", Call("max", (span.low, start), "i64"))
+        high = self.name_bound("to", Call("max", (Call("min", (span.high, end), "i64"), low), "i64"))
         parts: list[tuple[Expr, Expr, list[Scalar]]] = []
         if span.firm is not None:
-            stop = self._bound("firm", Call("max", (Call("min", (span.firm, high), "i64"), low), "i64"))
+            stop = self.name_bound("firm", Call("max", (Call("min", (span.firm, high), "i64"), low), "i64"))
             parts.append((low, stop, span.kept))
             low = stop
         if span.sure is not None:
-            stop = self._bound("sure", Call("max", (Call("min", (span.sure, high), "i64"), low), "i64"))
+            stop = self.name_bound("sure", Call("max", (Call("min", (span.sure, high), "i64"), low), "i64"))
             parts.append((low, stop, span.untold))
             low = stop
         parts.append((low, high, span.kept if span.sure is not None else span.untold))
         for first, last, kept in parts:
             with self._points_of(tile, first, last), self.points(subs):
                 take(replace(step, mask=[*kept, *others]))
-
-    def _bound(self, stem: str, value: Expr) -> Expr:
-        return self.name_bound(stem, value)
 
     @contextmanager
     def _points_of(self, tile: Axis, start: Expr, stop: Expr) -> Iterator[None]:

@@ -42,7 +42,7 @@ from tang_egg.codegen.kernel import (
     variable,
 )
 from tang_egg.codegen.lower_scan_grid import RowScans
-from tang_egg.codegen.lower_scope import Axis, Known, Local
+from tang_egg.codegen.lower_scope import Axis, Known, Local, never_below_zero
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.ops import BYTES
@@ -216,7 +216,10 @@ def turned_reads(outputs: tuple[Tensor, ...], r: Index) -> list[Read]:
         if isinstance(s, Read) and s.coordinates and {r, c} <= free(s):
             forms = [x for x in s.coordinates if isinstance(x, Affine)]
             plain = len(forms) == len(s.coordinates) and forms[-1].coefficient(r).value == 1
-            if plain and c not in forms[-1].indices() and not any(r in x.indices() for x in forms[:-1]):
+            inside = all(
+                never_below_zero(x) and never_below_zero(n - 1 - x) for x, n in zip(forms, s.source.shape, strict=False)
+            )
+            if plain and inside and c not in forms[-1].indices() and not any(r in x.indices() for x in forms[:-1]):
                 found[s] = None
     return _fitting(list(found), outputs)
 

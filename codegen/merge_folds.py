@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.mma_plan import Refused, plan
-from tang_egg.ir import Apply, Const, Coordinate, Position, Read, Reduce, Scalar, Tensor, free, map_children, walk
+from tang_egg.codegen.pack_plan import replaced
+from tang_egg.ir import Apply, Const, Coordinate, Position, Read, Reduce, Scalar, Tensor, free, walk
 from tang_egg.program import KernelPlan, Program
 from tang_egg.windows import replace_sources
 
@@ -23,17 +24,17 @@ def merge_folds(program: Program, rounded: bool = False) -> Program:
 
     `rounded`: operands of 32 bits may be rounded for matrix units; else they are for plain threads.
     """
-    replaced: dict[Tensor, Tensor] = {}
+    changed: dict[Tensor, Tensor] = {}
     kernels: list[KernelPlan] = []
     for k in program.kernels:
-        outputs = tuple(_reading(t, replaced) for t in k.outputs)
+        outputs = tuple(_reading(t, changed) for t in k.outputs)
         outputs = merged(outputs, rounded)
-        replaced |= {old: new for old, new in zip(k.outputs, outputs, strict=True) if old is not new}
+        changed |= {old: new for old, new in zip(k.outputs, outputs, strict=True) if old is not new}
         kernels.append(replace(k, outputs=outputs))
-    if not replaced:
+    if not changed:
         return program
     graph = program.graph
-    last = tuple(replaced.get(t, t) for t in graph.outputs)
+    last = tuple(changed.get(t, t) for t in graph.outputs)
     return Program(replace(graph, outputs=last), tuple(kernels))
 
 
@@ -45,7 +46,7 @@ def merged(outputs: tuple[Tensor, ...], rounded: bool = False) -> tuple[Tensor, 
     folds = dict.fromkeys(s for t in outputs for s in walk(t.body) if isinstance(s, Reduce) and len(s.indices) == 2)
     for fold in folds:
         for one, n in _single(fold):
-            made = tuple(replace(t, body=_with(t.body, fold, one)) for t in outputs)
+            made = tuple(replace(t, body=replaced(t.body, {fold: one})) for t in outputs)
             try:
                 found = plan(made)
             except Refused:
@@ -55,10 +56,10 @@ def merged(outputs: tuple[Tensor, ...], rounded: bool = False) -> tuple[Tensor, 
     return outputs
 
 
-def _reading(t: Tensor, replaced: dict[Tensor, Tensor]) -> Tensor:
-    if not replaced:
+def _reading(t: Tensor, changed: dict[Tensor, Tensor]) -> Tensor:
+    if not changed:
         return t
-    return replace(t, body=replace_sources(t.body, lambda s: replaced.get(s, s) if isinstance(s, Tensor) else s))
+    return replace(t, body=replace_sources(t.body, lambda s: changed.get(s, s) if isinstance(s, Tensor) else s))
 
 
 def _single(fold: Reduce) -> Iterator[tuple[Reduce, int]]:
@@ -100,15 +101,3 @@ def _coordinate(c: Coordinate, slow: Index, fast: Index, n: int, index: Index) -
     if c == affine(slow):
         return Apply("idiv", (Position(affine(index)), Const(n, "i64")))
     return Apply("imod", (Position(affine(index)), Const(n, "i64"))) if c == affine(fast) else None
-
-
-def _with(body: Scalar, old: Reduce, new: Reduce) -> Scalar:
-    """The expression with a fold in place of another."""
-    done: dict[Scalar, Scalar] = {old: new}
-
-    def run(s: Scalar) -> Scalar:
-        if s not in done:
-            done[s] = map_children(s, run)
-        return done[s]
-
-    return run(body)

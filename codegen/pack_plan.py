@@ -4,8 +4,8 @@ row axes        the left operands have them, no right one does
 column axes     the last axis of the outputs, and others that right operands have and no left one does
 batch axes      both have them, or none
 product         a component of a fold that needs no other one, over the folded indices, without domain unless it can be
-                zeroed; its body is
-                a pointwise expression of left and right operands: maximal parts that lack the columns, or the rows
+                zeroed; its body is a pointwise expression of left and right operands: maximal parts that lack the
+                columns, or the rows
 zeroed          a sum of products over all points but those of a window beyond an end: where a condition fails, one
                 operand is 0, which comes to the same where the operand beside it is finite
 row value       a fold that lacks columns and folded indices: computed once for each row

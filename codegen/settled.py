@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tang_egg.codegen.lower_update import at_statistics
-from tang_egg.ir import Reduce, Scalar, StateRef, Tensor, map_children, walk
+from tang_egg.ir import Reduce, Scalar, StateRef, Statistic, Tensor, map_children, walk
 from tang_egg.monoid import Monoid, state_of
 
 
@@ -37,7 +37,7 @@ def settle(body: Scalar, names: Collection[str]) -> Scalar:
 def _parted(s: Reduce) -> Scalar:
     """Component `part` of a pass as a fold of its own."""
     monoid = s.monoid
-    if not monoid.followers or any(c.axes for c in monoid.components) or not _apart(monoid):
+    if not monoid.followers or any(c.axes for c in monoid.components) or not (_apart(monoid) and _relative(s)):
         return s
     commutes = monoid.properties & {"commutative"}
     values: dict[str, Scalar] = {}
@@ -61,3 +61,8 @@ def _apart(monoid: Monoid) -> bool:
         elif len(c.follow.base.components) != 1:
             return False
     return True
+
+
+def _relative(s: Reduce) -> bool:
+    """Whether each follower's lift is given for any statistic, not only for that of its own point."""
+    return all(any(isinstance(x, Statistic) for x in walk(s.body[k])) for k in s.monoid.followers)

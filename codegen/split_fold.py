@@ -17,6 +17,7 @@ from math import prod
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.candidates_device import NARROW, device_schedules, is_narrow
 from tang_egg.codegen.mma_plan import Plan, Refused, plan
+from tang_egg.codegen.pack_plan import replaced
 from tang_egg.ir import (
     EVERYWHERE,
     Apply,
@@ -29,7 +30,6 @@ from tang_egg.ir import (
     Statistic,
     Tensor,
     free,
-    map_children,
 )
 from tang_egg.monoid import replace_state, state_of
 from tang_egg.program import KernelPlan, Program, unique
@@ -43,10 +43,10 @@ SHARE, KEYS = 1024, 256
 def split_streams(program: Program, units: int, rows: int = 128, columns: int = 256) -> Program:
     """The program with streams split where their tiles fill less than half of `units` multiprocessors."""
     kernels: list[KernelPlan] = []
-    replaced: dict[Tensor, Tensor] = {}
+    changed: dict[Tensor, Tensor] = {}
     taken = {t.name for t in program.tensors} | {i.name for i in program.graph.inputs}
     for k in program.kernels:
-        outputs = tuple(_rebuilt(t, replaced) for t in k.outputs)
+        outputs = tuple(_rebuilt(t, changed) for t in k.outputs)
         pieces = _split(outputs, units, rows, columns, taken)
         if pieces is None:
             kernels.append(KernelPlan(k.name, outputs, k.laws))
@@ -54,19 +54,19 @@ def split_streams(program: Program, units: int, rows: int = 128, columns: int = 
             parts, outputs = pieces
             kernels.append(KernelPlan(parts[0].name, parts, k.laws))
             kernels.append(KernelPlan(k.name, outputs, k.laws))
-        replaced |= {old: new for old, new in zip(k.outputs, outputs, strict=True) if old is not new}
+        changed |= {old: new for old, new in zip(k.outputs, outputs, strict=True) if old is not new}
     graph = program.graph
-    last = tuple(replaced.get(t, t) for t in graph.outputs)
+    last = tuple(changed.get(t, t) for t in graph.outputs)
     return Program(type(graph)(graph.name, graph.inputs, last), tuple(kernels))
 
 
-def _rebuilt(t: Tensor, replaced: Mapping[Tensor, Tensor]) -> Tensor:
+def _rebuilt(t: Tensor, changed: Mapping[Tensor, Tensor]) -> Tensor:
     """The tensor, reading what earlier ones were replaced by."""
 
     def now(s: Source) -> Source:
-        return replaced.get(s, s) if isinstance(s, Tensor) else s
+        return changed.get(s, s) if isinstance(s, Tensor) else s
 
-    return replace(t, body=replace_sources(t.body, now)) if replaced else t
+    return replace(t, body=replace_sources(t.body, now)) if changed else t
 
 
 def _split(
@@ -104,7 +104,7 @@ def _split(
         return None
     final = {p.part_of(n): Reduce(p.group.monoid, (share,), EVERYWHERE, lifts, n) for n in parts}
     return tuple(parts.values()), tuple(
-        Tensor(t.name, t.axes, _replaced(t.body, final), t.dtype, t.into, t.at) for t in outputs
+        Tensor(t.name, t.axes, replaced(t.body, final), t.dtype, t.into, t.at) for t in outputs
     )
 
 
@@ -143,14 +143,3 @@ def _lift(p: Plan, n: int, reads: dict[int, Read]) -> Scalar:
 
     # a share in which nothing was live has no statistic to move from
     return Apply("select", (empty, follow.base.identity[0], replace_state(follow.rebase, of)))
-
-
-def _replaced(root: Scalar, final: Mapping[Scalar, Scalar]) -> Scalar:
-    done: dict[Scalar, Scalar] = dict(final)
-
-    def run(s: Scalar) -> Scalar:
-        if s not in done:
-            done[s] = map_children(s, run)
-        return done[s]
-
-    return run(root)

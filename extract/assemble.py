@@ -11,6 +11,7 @@ from tang_egg.extract.derive import Derivations, Step
 from tang_egg.extract.select import Selection, select
 from tang_egg.extract.terms import Terms
 from tang_egg.ir import Input, Read, Source, Tensor, type_of
+from tang_egg.ops import BYTES
 from tang_egg.saturate import Limits, Saturation, saturate_window
 from tang_egg.unify import unify
 from tang_egg.windows import Canonical, replace_sources
@@ -76,7 +77,7 @@ def _assemble(
 ) -> WindowResult:
     derivations = Derivations(terms)
     owner: dict[ClassId, Tensor] = {}
-    for t in window.roots:
+    for t in sorted(window.roots, key=lambda t: -BYTES[t.dtype]):  # the widest: others are copies of it
         owner.setdefault(classes[t], t)
     stored: dict[Input, Tensor] = {}
     written: dict[ClassId, Tensor] = {}

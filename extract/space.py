@@ -23,6 +23,7 @@ from tang_egg.egraph import ClassId
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.select import Candidate
 from tang_egg.ir import Input, Reduce, Scalar, Scan, Source, Tensor, sources, type_of, walk
+from tang_egg.ops import BYTES
 from tang_egg.schedule import WHOLE, WORDS, Schedule
 from tang_egg.text import print_scalar
 from tang_egg.windows import replace_sources
@@ -300,7 +301,7 @@ def _owners(result: WindowResult) -> dict[ClassId, Tensor]:
     """The root that owns each class that several roots may share, as extract/assemble stores it."""
     encoding, snapshot = result.terms.saturation.encoding, result.terms.saturation.snapshot
     found: dict[ClassId, Tensor] = {}
-    for t in result.roots:
+    for t in sorted(result.roots, key=lambda t: -BYTES[t.dtype]):
         found.setdefault(snapshot.roots[encoding.terms[encoding.named[t].body]], t)
     return found
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Any, TypeAlias
 
-from tang_egg.errors import TangError, VerificationError
+from tang_egg.errors import TangError, TargetError, VerificationError
 from tang_egg.extract.certify_ledger import Refused, Timed, Trial
 from tang_egg.extract.space import SpaceKernel
 from tang_egg.ir import Tensor
@@ -83,7 +83,7 @@ class GridKernels:
             with self.pace.step(BUILD):
                 return self.compile(program_of(trial.kernel), {"kernel": schedule})
         except TangError as error:
-            kind = "compiler" if type(error).__name__ == "TargetError" else "lowering"
+            kind = "compiler" if isinstance(error, TargetError) else "lowering"
             return Refused(kind, f"{error.what}: {error.where}"[:300])
 
     def _compared(self, trial: Trial, runner: GridProgram) -> Refused | None:

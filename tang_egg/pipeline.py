@@ -232,7 +232,7 @@ def certify(
     memory = None
     if remember and measurer is None:
         name = f"{target_name(at)}, {device.title}" if target in GRIDS and device is not None else target_name(at)
-        memory = Tuned(name, cache, at.threads, known, target, lambda p, s: on.sources(p, s))
+        memory = Tuned(name, cache, at.threads, known, target, on.sources)
     return certified(
         extraction, at, timer, left, lambda results: _rebuilt(extraction, target, results), recall=memory,
         asked=allowed, before=time.perf_counter() - start,

@@ -17,6 +17,7 @@ from tang_egg.affine import Affine
 from tang_egg.codegen.candidates import schedules as schedule_candidates
 from tang_egg.codegen.candidates_device import UNITS, device_schedules
 from tang_egg.codegen.candidates_grid import grid_schedules
+from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.partition import partition
 from tang_egg.codegen.split_fold import split_streams
 from tang_egg.cost.device import Device
@@ -161,7 +162,7 @@ class DeviceOffers:
     proposals: dict[tuple[Tensor, ...], tuple[Schedule, ...]] = field(default_factory=dict)
 
     def parts(self, outputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], ...]:
-        program = split_streams(partition(single_program(outputs)), UNITS)
+        program = split_streams(merge_folds(partition(single_program(outputs))), UNITS)
         return tuple(standalone(k.outputs) for k in program.kernels)
 
     def schedules(self, outputs: tuple[Tensor, ...]) -> tuple[Schedule, ...]:

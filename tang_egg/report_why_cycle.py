@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tang_egg.errors import TextError
 from tang_egg.extract.explain import Reason
 from tang_egg.report_answer import Answer
-from tang_egg.text_parse import _tree
+from tang_egg.text_parse import items, syntax_tree
 
 MOST = 1000
 """Tensors of a text that are followed."""
@@ -60,7 +60,7 @@ def cycle_answer(text: str, name: str, asked: str) -> Answer:
 def _edges(text: str) -> tuple[list[_Edge], dict[str, tuple[str, ...]]]:
     """The reads of defined tensors by defined tensors, and the indices of each definition."""
     found: list[tuple[str, tuple[str, ...], ast.expr]] = []
-    for s in _tree(text, "<text>").body:
+    for s in syntax_tree(text, "<text>").body:
         target = s.targets[0] if isinstance(s, ast.Assign) else s.target if isinstance(s, ast.AnnAssign) else None
         value = getattr(s, "value", None)
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and value is not None:
@@ -77,20 +77,16 @@ def _edges(text: str) -> tuple[list[_Edge], dict[str, tuple[str, ...]]]:
     return edges, defined
 
 
-def _parts(at: ast.expr) -> list[ast.expr]:
-    return list(at.elts) if isinstance(at, ast.Tuple) else [at]
-
-
 def _indices(at: ast.expr) -> tuple[str, ...]:
     """The names of the indices of a definition: `i` or `i:8`."""
-    names = [x.lower if isinstance(x, ast.Slice) else x for x in _parts(at)]
+    names = [x.lower if isinstance(x, ast.Slice) else x for x in items(at)]
     return tuple(x.id if isinstance(x, ast.Name) else "" for x in names)
 
 
 def _steps(axes: tuple[str, ...], at: ast.expr) -> tuple[int | None, ...]:
     """For each coordinate its distance from the index of the definition at that place."""
     found: list[int | None] = []
-    for n, x in enumerate(_parts(at)):
+    for n, x in enumerate(items(at)):
         own = axes[n] if n < len(axes) else ""
         step: int | None = None
         if isinstance(x, ast.Name) and x.id == own:

@@ -53,8 +53,8 @@ def graph_answer(
     if hold := HOLD.fullmatch(what):
         dims = {**typical_sizes(graph), **(sizes or {})}
         return _held(graph, _Hold(what.strip(), **hold.groupdict()), budget or ErrorBudget(), dims)
-    if SCAN.fullmatch(what):
-        return cycle_answer(str(graph), SCAN.fullmatch(what)["name"], what)  # type: ignore[index]
+    if scan := SCAN.fullmatch(what):
+        return cycle_answer(str(graph), scan["name"], what)
     return None
 
 
@@ -141,7 +141,7 @@ def _held(graph: Graph, q: _Hold, budget: ErrorBudget, dims: Mapping[str, int]) 
     states = q.what == "accumulate"
     plan = Plan(accumulate={t.name: q.type}) if states else Plan(storage={t.name: q.type})
     what = f"the states of {t.name} in {q.type}" if states else f"{t.name} stored in {q.type}"
-    wide = _beyond(graph, t, q, budget, states)
+    wide = _beyond(graph, t, q, budget)
     limits = (_limit(q),) if states and q.type not in WORDS["accumulate"] else ()
     if wide:
         return Answer(
@@ -173,14 +173,12 @@ def _tensor(tensors: Mapping[str, Tensor], q: _Hold) -> Tensor:
     return tensors[q.name]
 
 
-def _beyond(graph: Graph, t: Tensor, q: _Hold, budget: ErrorBudget, states: bool) -> str:
+def _beyond(graph: Graph, t: Tensor, q: _Hold, budget: ErrorBudget) -> str:
     """Which value may leave the type, where the ranges of all inputs were declared; else samples decide."""
     if not all(i.name in budget.ranges for i in graph.inputs if i.dtype in FLOATS):
         return ""
     part = Graph(graph.name, graph.inputs, (t,))
-    roots = [s for s in walk(t.body) if isinstance(s, (Reduce, Scan))] if states else [t.body]
-    texts = {str(o) for o in overflows(part, q.type, budget.ranges)}
-    return min(texts) if texts and roots else ""
+    return min((str(o) for o in overflows(part, q.type, budget.ranges)), default="")
 
 
 def _limit(q: _Hold) -> Reason:

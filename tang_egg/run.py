@@ -28,7 +28,7 @@ from tang_egg.errors import BindError, TargetError
 from tang_egg.ir import Input, Tensor
 from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
-from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_output, take_dims, take_inputs, take_outputs
+from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_apart, check_output, take_dims, take_inputs, take_outputs
 from tang_egg.run_layout import Built, Layout, in_place, layout_of
 from tang_egg.run_prepared import HostPrepared, check_in_place
 from tang_egg.schedule import Schedule
@@ -106,6 +106,7 @@ class CompiledProgram:
         given = take_inputs(graph, arrays)
         sizes, results = take_dims(dims, f"graph '{graph.name}'"), take_outputs(graph, out)
         call = (tuple(g.array.shape for g in given.values()), tuple(sizes.items()))
+        check_apart(graph, given, results)
         with self._lock:
             binding = self._calls.get(call)
             if binding is None:
@@ -145,6 +146,7 @@ class CompiledProgram:
         given = take_inputs(graph, arrays)
         check_in_place(given, graph.name)
         sizes, results = take_dims(dims, f"graph '{graph.name}'"), take_outputs(graph, out)
+        check_apart(graph, given, results)
         binding = self._new_binding(bind_dims(graph, {i: g.array for i, g in given.items()}, sizes))
         for i, g in given.items():
             self._place(i, g.array, binding)

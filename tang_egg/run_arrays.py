@@ -240,6 +240,23 @@ def bind_dims(graph: Graph, arrays: Mapping[Input, np.ndarray[Any, Any]], given:
     return {d.name: values[d.name] for d in dims}
 
 
+def check_apart(graph: Graph, given: Mapping[Input, Given], out: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Raises InputError where an array for an output overlaps an input or another output: kernels read and write in an
+    order of their own."""
+    for n, t in enumerate(graph.outputs):
+        if t.name not in out or t.into:
+            continue
+        beside = {f"the array of input '{i.name}'": g.array for i, g in given.items()}
+        beside |= {f"that of output '{u.name}'": out[u.name] for u in graph.outputs[:n] if u.name in out}
+        for what, array in beside.items():
+            if np.may_share_memory(out[t.name], array):
+                raise InputError(
+                    f"the array for output '{t.name}' overlaps {what}",
+                    where=f"graph '{graph.name}'",
+                    mend="give arrays of their own, or declare the input donated and the output into it",
+                )
+
+
 def take_outputs(graph: Graph, out: object) -> Mapping[str, np.ndarray[Any, Any]]:
     """The arrays given for outputs. Raises InputError for unknown names and for what is no array to be written."""
     where = f"graph '{graph.name}'"

@@ -54,7 +54,7 @@ def _held(i: Input, array: Any, runner: CompiledProgram | CudaProgram | GridProg
         return held
     given = take(i, array)
     _check_shape(i, given.array.shape, where)
-    return given
+    return replace(given, owned=False)  # what was converted is the array from here on
 
 
 def _check_shape(i: Input, shape: tuple[int, ...], where: str) -> None:

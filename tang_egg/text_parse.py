@@ -26,7 +26,7 @@ def parse_graph(text: str, file: str = "<text>", check: bool = True) -> Graph:
     Raises TextError where the text cannot be read, GraphError where the graph that it states fails its check
     (left out without `check`).
     """
-    tree = _tree(text, file)
+    tree = syntax_tree(text, file)
     try:
         graph = _GraphReader(file).read(tree)
         if check:
@@ -40,7 +40,8 @@ def parse_graph(text: str, file: str = "<text>", check: bool = True) -> Graph:
     return graph
 
 
-def _tree(text: str, file: str) -> ast.Module:
+def syntax_tree(text: str, file: str) -> ast.Module:
+    """The text as Python's parser reads it. Raises TextError where it is too long, nested too deep or no syntax."""
     if len(text) > MAX_CHARACTERS:
         raise TextError(
             f"the text has {len(text)} characters, more than {MAX_CHARACTERS}",
@@ -194,7 +195,7 @@ class _GraphReader(ScalarReader):
         if not isinstance(kind, ast.Subscript) or not isinstance(kind.value, ast.Name):
             self.fail(kind, "an input needs a type and a shape", "write input(f32[seq, 64]), or input(f32[()])")
         dtype = self.type_word(kind.value, ops.STORAGE)
-        shape = tuple(self.size(s) for s in _items(kind.slice))
+        shape = tuple(self.size(s) for s in items(kind.slice))
         made = Input(self.real_name(word), shape, dtype, values["sorted"], values["donated"])
         self.arrays[word] = made
         self.inputs.append(made)
@@ -342,7 +343,7 @@ def _target(at: ast.Attribute | ast.Subscript) -> tuple[ast.expr, str | None, li
         string = at.slice.value if isinstance(at.slice, ast.Constant) else None
         if isinstance(string, str):
             return inner, string, []
-        indices = _items(at.slice)
+        indices = items(at.slice)
         if isinstance(inner, ast.Subscript) and isinstance(inner.slice, ast.Constant):
             return inner.value, str(inner.slice.value), indices
         if not isinstance(inner, ast.Attribute):
@@ -351,5 +352,6 @@ def _target(at: ast.Attribute | ast.Subscript) -> tuple[ast.expr, str | None, li
     return at.value, at.attr, indices
 
 
-def _items(at: ast.expr) -> list[ast.expr]:
+def items(at: ast.expr) -> list[ast.expr]:
+    """The indices between the brackets of a subscript."""
     return list(at.elts) if isinstance(at, ast.Tuple) else [at]

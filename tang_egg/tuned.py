@@ -41,7 +41,7 @@ def folder() -> Path:
 class Tuned:
     """The times of one device. `device`: its name and whatever else tells machines apart.
 
-    `sources`: what prints a program for a target other than "c".
+    `sources`: what prints a program, for a target other than "c".
     """
 
     device: str
@@ -81,19 +81,14 @@ class Tuned:
             source = printed_alone(trial.kernel.outputs, schedule).source
             tool = (made.compiler, made.version, made.flags, made.machine)
         else:
-            texts = (self.sources or _cuda_texts)(single_program(trial.kernel.outputs), {"kernel": schedule})
+            assert self.sources is not None
+            texts = self.sources(single_program(trial.kernel.outputs), {"kernel": schedule})
             source = "\n".join(texts.values())
         parts = (
             self.target, self.device, *tool, str(self.threads), self.cache, json.dumps(sorted(self.sizes.items())),
             str(schedule), source,
         )  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-
-
-def _cuda_texts(program: Program, schedules: Mapping[str, Schedule]) -> Mapping[str, str]:
-    from tang_egg.run_cuda import cuda_kernels, cuda_sources
-
-    return cuda_sources(cuda_kernels(program, schedules))
 
 
 def read(path: Path) -> Timed | None:

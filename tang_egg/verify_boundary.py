@@ -1,6 +1,6 @@
 """Sizes and values at which kernels go wrong: sizes around the tiles of their schedules, values at the ends of types.
 
-sizes_of(graph, schedules, threads)     bindings of the symbolic dims: 0, 1, primes, tile - 1, tile, tile + 1
+sizes_of(graph, schedules, threads)     bindings of the symbolic dims: 0, 1, 13, tile - 1, tile, tile + 1
 case_inputs(graph, dims, "ties")        arrays; VALUES lists the kinds
 """
 
@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tang_egg.affine import Dim
-from tang_egg.errors import BindError, InputError
+from tang_egg.errors import InputError
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Input, tensors_of
 from tang_egg.ops import FLOATS
 from tang_egg.schedule import Schedule
-from tang_egg.verify_inputs import coordinate_ranges, on_bf16_grid, sample_inputs
+from tang_egg.verify_inputs import coordinate_ranges, nearest, on_bf16_grid, sample_inputs
 
 Array = npt.NDArray[Any]
 
@@ -103,19 +103,6 @@ def _one(d: Dim, asked: Mapping[str, Sequence[int]], wanted: int, n: int) -> int
     if d.name in asked:
         return min(asked[d.name], key=lambda size: abs(size - wanted))
     return nearest(d, wanted)
-
-
-def nearest(d: Dim, wanted: int) -> int:
-    """The size nearest to the wanted one, from above where possible, that fits the facts of a dim."""
-    size = max(wanted, d.lo)
-    size += -size % d.multiple
-    if d.hi is not None and size > d.hi:
-        size = d.hi - d.hi % d.multiple
-    try:
-        d.check(size)
-    except BindError:
-        return d.lo
-    return size
 
 
 # ---- values ----

@@ -129,7 +129,7 @@ def bias(got: Array, exact: Array, dtype: str) -> float:
 
 
 def pattern(wrong: Array) -> str:
-    """The shape of the wrong elements in words: a tail of an axis, every k-th position, whole rows, all of them."""
+    """The shape of the wrong elements in words: a tail of an axis, one position in k, whole rows, all of them."""
     if wrong.all():
         return "every one"
     parts: list[str] = []
@@ -154,5 +154,5 @@ def _along(at: Array, size: int) -> str:
         return f"the first {count} of {size}" if first == 0 else f"positions {first} to {last} of {size}"
     step = int(np.gcd.reduce(np.diff(at)))
     if step > 1 and count == (last - first) // step + 1:
-        return f"every {step}th position from {first} to {last} of {size}"
+        return f"one position in {step} from {first} to {last} of {size}"
     return f"{count} of {size} positions from {first} to {last}"

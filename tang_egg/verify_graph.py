@@ -3,7 +3,7 @@
     report = te.verify(graph, target=("c", "opencl"), sizes={"n": (1, 64)}, dtypes=("f32", "bf16"))
     report.ok; print(report); report.write("report.json")
 
-Symbolic dims are tried at 0, 1, primes and around the tiles of the schedules (verify_boundary); values are normal ones,
+Symbolic dims are tried at 0, 1, 13 and around the tiles of the schedules (verify_boundary); values are normal ones,
 those at the ends of types, ties, and with values="ieee" infinities and NaN. What is found says which kernel and buffer,
 where, and is tried again at smaller sizes until it is gone.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tang_egg.errors import InputError, TargetError, VerificationError
+from tang_egg.errors import GraphError, InputError, TargetError, VerificationError
 from tang_egg.files import replacing
 from tang_egg.ir import Graph, Input, Source, Tensor, tensors_of
 from tang_egg.pipeline import choose_schedules, extract_for
@@ -25,10 +25,11 @@ from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule
 from tang_egg.targets import target as target_named
 from tang_egg.verify import verify as verify_whole
-from tang_egg.verify_boundary import VALUES, nearest, sizes_of
+from tang_egg.verify_boundary import VALUES, sizes_of
 from tang_egg.verify_finding import Finding
+from tang_egg.verify_inputs import nearest
 from tang_egg.verify_kernel import Case, run_case
-from tang_egg.verify_sanitize import Said, sanitize_program
+from tang_egg.verify_sanitize import Said, Sanitized, sanitize_program, sanitize_whole
 from tang_egg.verify_step import Edit, Steps, steps_of
 from tang_egg.windows import replace_sources
 
@@ -131,7 +132,8 @@ def verify_graph(
     Raises TargetError for a target that cannot be used, and what optimize raises for the graph and for schedules.
     """
     start = time.perf_counter()
-    report = Report(getattr(graph, "name", "?"))
+    _check_asked(graph, values, seed)
+    report = Report(graph.name)
     wanted = {k: (v,) if isinstance(v, int) else tuple(v) for k, v in (sizes or {}).items()}
     for name in (target,) if isinstance(target, str) else tuple(target):
         for kind in dtypes or ("",):
@@ -141,6 +143,17 @@ def verify_graph(
             )
     report.seconds = time.perf_counter() - start
     return report
+
+
+def _check_asked(graph: object, values: object, seed: object) -> None:
+    if not isinstance(graph, Graph):
+        raise GraphError(
+            f"a value of type {type(graph).__name__} is no graph", where="verify", mend="make one by te.graph(...)"
+        )
+    if values not in ("finite", "ieee"):
+        raise GraphError(f"no values '{values}'", where="verify", mend="use 'finite' or 'ieee'")
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise GraphError(f"a seed of {seed!r}", where="verify", mend="give a whole number from 0")
 
 
 def _verify_one(
@@ -166,14 +179,20 @@ def _verify_one(
             raise
         report.missing.append(f"{name}: {error.what}; whole runs were compared")
         _whole(graph, program, on.compile(program, chosen, device), chosen, name, part, report)
+        if sanitize:
+            _note(report, sanitize_whole(graph, name, _few(cases)))
         return
     found = _cases(steps, graph, cases, chosen, name, part, seed, shrink, on_case)
     report.findings += [replace(f, dtype=kind) for f in found]
     if sanitize:
-        said, wrong, missing = sanitize_program(steps, graph, _few(cases), name, chosen)
-        report.sanitizers += said
-        report.findings += wrong
-        report.missing += missing
+        _note(report, sanitize_program(steps, graph, _few(cases), name, chosen))
+
+
+def _note(report: Report, sanitized: Sanitized) -> None:
+    said, wrong, missing = sanitized
+    report.sanitizers += said
+    report.findings += wrong
+    report.missing += missing
 
 
 def _few(cases: Sequence[Case]) -> list[Case]:

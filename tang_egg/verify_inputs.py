@@ -24,12 +24,12 @@ def dim_choices(graph: Graph) -> list[dict[str, int]]:
     dims = graph.dims()
     if not dims:
         return [{}]
-    choices = [{d.name: _fit(d, size + n) for n, d in enumerate(dims)} for size in SIZES]
+    choices = [{d.name: nearest(d, size + n) for n, d in enumerate(dims)} for size in SIZES]
     return [dict(c) for c in dict.fromkeys(tuple(c.items()) for c in choices)]
 
 
-def _fit(d: Dim, wanted: int) -> int:
-    """The value nearest to `wanted` from above that fits the facts of a dim, or its largest one."""
+def nearest(d: Dim, wanted: int) -> int:
+    """The size nearest to the wanted one, from above where possible, that fits the facts of a dim."""
     size = max(wanted, d.lo)
     size += -size % d.multiple
     if d.hi is not None and size > d.hi:

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -60,9 +60,11 @@ _RACE_PLACE = re.compile(r"Location is heap block of size \d+ at (0x[0-9a-f]+)")
 _REGION = re.compile(r"(\d+)-byte region \[(0x[0-9a-f]+),")
 _OFFSET = re.compile(r"is located (\d+) bytes (to the right of|to the left of|after|before|inside of)")
 _ACCESS = re.compile(r"(READ|WRITE) of size (\d+)")
+_MEMCHECK = ("--tool", "memcheck", "--report-api-errors", "no")
+"""Of accesses alone: bindings ask a driver for functions that it lacks, which is no fault of a kernel."""
 WRAPPERS = {
     "opencl": ("oclgrind", ("--data-races", "--check-api"), "apt-get install oclgrind"),
-    "cuda": ("compute-sanitizer", ("--tool", "memcheck", "--error-exitcode", "9"), "install the CUDA toolkit"),
+    "cuda": ("compute-sanitizer", (*_MEMCHECK, "--error-exitcode", "9"), "install the CUDA toolkit"),
 }
 """Tools that run a whole process, their options, and where they come from."""
 
@@ -80,23 +82,23 @@ class Said:
         return f"{self.tool} on {self.target}: {self.runs} runs, {self.reports or 'no'} reports"
 
 
+Sanitized: TypeAlias = "tuple[list[Said], list[Finding], list[str]]"
+"""What sanitizers were run, what they found, and what could not be done."""
+
+
 def sanitize_program(
     steps: Steps, graph: Graph, cases: Sequence[Case], target: str, schedules: Mapping[str, Any]
-) -> tuple[list[Said], list[Finding], list[str]]:
-    """What sanitizers were run, what they found, and what could not be done."""
+) -> Sanitized:
+    """The sanitizers of kernels that run one at a time."""
     if isinstance(steps, HostSteps):
         return _host(steps, graph, cases, schedules)
-    if target in WRAPPERS:
-        return _wrapped(graph, target, cases)
-    return [], [], [f"no sanitizer for '{target}'; bands and fills were checked"]
+    return sanitize_whole(graph, target, cases)
 
 
 # ---- C ----
 
 
-def _host(
-    steps: HostSteps, graph: Graph, cases: Sequence[Case], schedules: Mapping[str, Any]
-) -> tuple[list[Said], list[Finding], list[str]]:
+def _host(steps: HostSteps, graph: Graph, cases: Sequence[Case], schedules: Mapping[str, Any]) -> Sanitized:
     said: list[Said] = []
     found: list[Finding] = []
     missing: list[str] = []
@@ -197,9 +199,12 @@ def _kernel_at(text: str, place: int, steps: Steps) -> str:
 # ---- tools around a whole process ----
 
 
-def _wrapped(graph: Graph, target: str, cases: Sequence[Case]) -> tuple[list[Said], list[Finding], list[str]]:
+def sanitize_whole(graph: Graph, target: str, cases: Sequence[Case]) -> Sanitized:
+    """The tool that runs a whole verification of a target, where there is one."""
     from tang_egg.text import print_graph
 
+    if target not in WRAPPERS:
+        return [], [], [f"no sanitizer for '{target}'; bands and fills were checked"]
     tool, options, source = WRAPPERS[target]
     if shutil.which(tool) is None:
         return [], [], [f"{tool} is not installed ({source}); bands and fills were checked"]
@@ -213,9 +218,7 @@ def _wrapped(graph: Graph, target: str, cases: Sequence[Case]) -> tuple[list[Sai
     return wrapped_reports(tool, target, out + errors, process.returncode)
 
 
-def wrapped_reports(
-    tool: str, target: str, text: str, status: int | None
-) -> tuple[list[Said], list[Finding], list[str]]:
+def wrapped_reports(tool: str, target: str, text: str, status: int | None) -> Sanitized:
     """What Oclgrind or compute-sanitizer wrote about a run, as findings."""
     found: list[Finding] = []
     for m in re.finditer(r"(Invalid (?:read|write)[^\n]*|[^\n]*[Dd]ata race[^\n]*|Uninitiali[sz]ed[^\n]*)", text):

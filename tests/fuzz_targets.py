@@ -30,7 +30,7 @@ from tang_egg.pipeline import extract_for
 from tang_egg.program import Program
 from tang_egg.saturate import Limits
 from tang_egg.schedule import PLAIN, Schedule, parse_schedule
-from tang_egg.targets import target
+from tang_egg.targets import Wish, target
 from tang_egg.text import parse_graph, print_graph
 from tang_egg.verify_kernel import Case, run_case
 from tang_egg.verify_step import steps_of
@@ -74,7 +74,7 @@ def schedules_for(program: Program, name: str, rng: Random) -> dict[str, Schedul
 
 
 def _schedule(outputs: tuple[Tensor, ...], name: str, rng: Random) -> Schedule:
-    own = target(name).schedules(outputs, _wish()) if name == "c" else grid_schedules(outputs)
+    own = target(name).schedules(outputs, Wish()) if name == "c" else grid_schedules(outputs)
     if name != "c" or rng.random() < 0.4:
         return rng.choice(own)
     read = dict.fromkeys(s for t in outputs for s in sources(t.body))
@@ -87,12 +87,6 @@ def _schedule(outputs: tuple[Tensor, ...], name: str, rng: Random) -> Schedule:
         except CodegenError:
             continue
     return own[0] if own else PLAIN
-
-
-def _wish() -> Any:
-    from tang_egg.targets import Wish
-
-    return Wish()
 
 
 def attempt(
@@ -166,7 +160,7 @@ def smaller_instances(x: Instance) -> Iterator[Instance]:
             yield _with(x, _replaced(outputs, {t: given}), {given.name: _stored(values[t.name], t.dtype)})
     for t in order:
         for s in walk(t.body):
-            if not isinstance(s, Apply) or s not in set(walk(t.body)):
+            if not isinstance(s, Apply):
                 continue
             for child in children(s):
                 if isinstance(child, Scalar) and type_of(child) == type_of(s):

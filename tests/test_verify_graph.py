@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,20 +12,23 @@ import pytest
 import tang_egg as te
 from tang_egg.cli_verify import main
 from tang_egg.codegen.dialects.wgsl import _read_at
-from tang_egg.errors import BindError, InputError, TangError
+from tang_egg.errors import BindError, CodegenError, GraphError, InputError, TargetError
 from tang_egg.examples import EXAMPLES
 from tang_egg.monoid import SUM
-from tang_egg.pipeline import sources
+from tang_egg.pipeline import extract, sources
 from tang_egg.schedule import parse_schedule
 from tang_egg.verify_boundary import VALUES, case_inputs, sizes_of, tiles_of
 from tang_egg.verify_finding import bias, pattern, wrong_elements
 from tang_egg.verify_graph import retyped, verify_graph
 from tang_egg.verify_sanitize import wrapped_reports
 from tang_egg.verify_shim import threaded
+from tang_egg.verify_step import steps_of
 from tests.mutate import Seeded
 
 N, I, J = te.dim("n", lo=0, hi=600), te.index("i"), te.index("j")  # noqa: E741
 X = te.input("X", (N, 70))
+THREAD = "#else\n    return 0;\n#endif"
+"""The end of te_thread in the prelude, which verify_shim replaces."""
 
 
 def two_steps() -> te.Graph:
@@ -46,7 +50,7 @@ def test_a_wrong_kernel_is_named_and_not_its_follower(tmp_path: Path) -> None:
     assert seeded.applied and not report.ok
     assert {f.kernel for f in report.findings} == {"S"}, str(report)
     first = report.findings[0]
-    assert first.pattern == "every 3th position from 2 to 68 of 70 along axis 1, whole columns"
+    assert first.pattern == "one position in 3 from 2 to 68 of 70 along axis 1, whole columns"
     assert first.first is not None and first.first[1] == 2
     assert dict(first.smallest or {}) == {"n": 1}
     assert first.schedule == schedules["S"]
@@ -104,7 +108,7 @@ def test_values_have_what_they_promise(values: str) -> None:
         (np.arange(10) >= 7, "the last 3 of 10 along axis 0"),
         (np.arange(10) < 2, "the first 2 of 10 along axis 0"),
         (np.arange(10) == 9, "position 9 of 10 (the last) along axis 0"),
-        (np.arange(12) % 4 == 1, "every 4th position from 1 to 9 of 12 along axis 0"),
+        (np.arange(12) % 4 == 1, "one position in 4 from 1 to 9 of 12 along axis 0"),
         (np.ones((2, 3), bool), "every one"),
         (np.arange(4)[:, None] + np.zeros((1, 3)) == 2, "position 2 of 4 along axis 0, whole rows"),
         (np.eye(3, dtype=bool), "scattered over all axes"),
@@ -155,10 +159,25 @@ def test_what_wrappers_write_becomes_findings() -> None:
     assert "ended with status 9" in wrapped_reports("compute-sanitizer", "cuda", "no device\n", 9)[2][0]
 
 
-def test_a_source_in_another_form_is_not_put_on_threads() -> None:
-    with pytest.raises(TangError) as error:
-        threaded("int main(void) { return 0; }")
-    assert "te_thread is not in the form that is known" in error.value.what
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        ("int main(void) { return 0; }", "te_thread is not in the form that is known", "threaded"),
+        (f"{THREAD}\n#pragma omp parallel for\nwhile (1) {{\n}}", "a parallel loop is not in the form", "while (1)"),
+        (f"{THREAD}\n#pragma omp parallel for\nfor (int64_t i = 0; i < n; i++) {{\n", "not closed", "a printed kernel"),
+    ],
+)
+def test_a_source_in_another_form_is_not_put_on_threads(text: str, what: str, where: str) -> None:
+    with pytest.raises(CodegenError) as error:
+        threaded(text)
+    assert what in error.value.what and where in str(error.value.where) and error.value.mend
+
+
+def test_kernels_of_a_target_without_steps_are_refused() -> None:
+    with pytest.raises(TargetError) as error:
+        steps_of(extract(two_steps()).program, {}, "cuda")
+    assert "kernels of 'cuda' are not run one at a time" in str(error.value)
+    assert "step by step go: c, opencl" in str(error.value)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,3 +227,19 @@ def test_a_point_is_divided_by_whole_products(target: str) -> None:
 def test_no_index_below_zero_is_printed_in_wgsl() -> None:
     """Found by fuzzing: a read that never happens, at a constant below 0, does not compile."""
     assert [_read_at(t) for t in ("-1", "(-2)", "i0 - 1", "3")] == ["0", "0", "i0 - 1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ({"values": "foo"}, "no values 'foo'"),
+        ({"seed": -1}, "a seed of -1"),
+        ({"seed": 1.5}, "a seed of 1.5"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(asked: dict[str, Any], text: str) -> None:
+    with pytest.raises(GraphError, match=text) as error:
+        verify_graph(EXAMPLES["softmax"](), **asked)
+    assert error.value.where == "verify" and error.value.mend
+    with pytest.raises(GraphError, match="is no graph"):
+        verify_graph("softmax")  # type: ignore[arg-type]

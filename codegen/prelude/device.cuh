@@ -132,7 +132,8 @@ TE_DEVICE float te_quick_erf(float x)
 {
     const float p[] = {1.128379464f, 0.3822236955f, 0.07488463074f, 0.01100124698f, 0.0002778673661f, -1.573529062e-6f};
     const float q[] = {1.0f, 0.6720653176f, 0.1904272139f, 0.02973425016f, 0.002591716591f};
-    return te_rational(te_min_f32(te_max_f32(x, -3.9f), 3.9f), p, q);
+    const float y = te_rational(te_min_f32(te_max_f32(x, -3.9f), 3.9f), p, q);
+    return x > 3.9f ? 1.0f : x < -3.9f ? -1.0f : y; // one exactly, so that 1 + erf vanishes
 }
 TE_DEVICE float te_quick_tanh(float x)
 {

@@ -177,3 +177,17 @@ def test_passes_with_axes_of_their_own_are_refused() -> None:
         "  where: keep=i1\n"
         "  mend:  leave out 'keep': the pass then runs in one go, by the plan of its fold"
     )
+
+
+@pytest.mark.parametrize("shape", [(5, 37), (3, 512)])
+def test_states_of_single_elements_are_not_parted(shape: tuple[int, int]) -> None:
+    """The sum that te.logsumexp starts from one element knows only that element's maximum."""
+    i, j = te.indices("i j")
+    x = te.input("X", shape)
+    g = te.graph("g", te.tensor("L", (i,), te.logsumexp(j, x[i, j])))
+    assert not any(s.keep for s in schedules(extract(g).program.kernels[0].outputs, threads=2))
+    with pytest.raises(CodegenError, match="cannot be parted"):
+        rows_at_hand(extract(g).program.kernels[0].outputs, parse_schedule("split fold=i1:lanes:8 keep=i1"))
+    data = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    got = te.optimize(g)(data)
+    np.testing.assert_allclose(got, np.log(np.exp(data.astype(np.float64)).sum(1)), rtol=1e-5)

@@ -135,3 +135,13 @@ def test_printed_tiles_compile() -> None:
     source = cuda.source(*kernels)
     assert "te_write_run<8, true>(X_tile" in source and "alignas(16)" in source
     assert "0 bytes spill stores" in compiled(source)
+
+
+def test_a_read_that_a_condition_guards_is_not_turned() -> None:
+    a, c = te.index("a", 64), te.index("c", 64)
+    y = te.input("Y", (64, 60))
+    padded = te.graph("padded", te.tensor("T", (a, c), te.select(te.holds(a < 60), y[c, a], 0.0)))
+    plan = plan_of(padded)
+    for s in device_schedules(plan.outputs):
+        assert not s.across
+        lower_grid("k", plan.outputs, s)

@@ -58,3 +58,27 @@ def test_arrays_that_would_have_to_be_copied_are_refused() -> None:
     assert str(error.value).startswith("the array of input 'X' cannot be read in place")
     assert "graph 'g', prepared" in str(error.value)
     assert "ascontiguousarray" in str(error.value)
+
+
+@pytest.mark.parametrize("where", ["an input", "another output", "a part of an input"])
+def test_results_over_what_is_read_are_refused(where: str) -> None:
+    """A tile that is moved back would be computed from its own results."""
+    x, y = te.input("X", (37,)), np.zeros(37, np.float32)
+    program = te.optimize(te.graph("g", te.tensor("Y", (i,), x[i] + 1.0), te.tensor("Z", (i,), x[i] * 2.0)))
+    held = np.zeros(38, np.float32)
+    given, out = {
+        "an input": (y, {"Y": y}),
+        "another output": (np.zeros(37, np.float32), {"Y": y, "Z": y}),
+        "a part of an input": (held[1:], {"Z": held[:37]}),
+    }[where]
+    for call in (lambda: program.prepare(given, out=out), lambda: program.runner({"X": given}, None, out)):
+        with pytest.raises(InputError, match="overlaps") as error:
+            call()
+        assert "graph 'g'" in str(error.value) and "arrays of their own" in str(error.value)
+
+
+def test_bound_weights_are_converted_once_and_may_be_prepared() -> None:
+    w = np.asfortranarray(np.arange(20.0, dtype=np.float32).reshape(4, 5))
+    call = compiled().bind(W=w).prepare(np.full((3, 4), 0.01, np.float32))
+    call()
+    np.testing.assert_allclose(call.outputs["O"], np.tanh(np.full((3, 4), 0.01) @ w), rtol=1e-5)
