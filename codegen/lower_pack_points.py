@@ -173,8 +173,10 @@ class PackPoints(Ahead):
         fresh = [Index(f"{i.name}~finite", i.size) for i in indices]
         nothing = substitute(Apply("mul", (s, Const(0.0, "real"))), dict(zip(indices, fresh, strict=True)))
         self.schedule = replace(held, fold=((fresh[-1].name, FoldPlan("lanes", 32)),), stage=())
-        total = self.evaluate(Reduce(sum_of("real"), tuple(fresh), EVERYWHERE, (nothing,), 0))
-        self.schedule = held
+        try:
+            total = self.evaluate(Reduce(sum_of("real"), tuple(fresh), EVERYWHERE, (nothing,), 0))
+        finally:
+            self.schedule = held
         return Call("eq", (total, Literal(0.0, self.real)), "bool")
 
     def _pack_in(self, to: Local, place: Affine, s: Scalar) -> None:

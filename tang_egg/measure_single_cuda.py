@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import Any
+from typing import Any, TypeAlias
 
 from tang_egg.errors import TangError, TargetError, VerificationError
 from tang_egg.extract.certify_ledger import Refused, Timed, Trial
@@ -26,6 +26,9 @@ from tang_egg.verify_inputs import sample_inputs
 BOTH = 2.0
 """Tolerances by which two right results may differ: each may be off by one."""
 
+Results: TypeAlias = "dict[tuple[Tensor, ...], tuple[Mapping[str, Any], Mapping[str, Any]]]"
+"""Inputs and results of kernels, by what they write."""
+
 
 @dataclass(slots=True)
 class CudaKernels:
@@ -38,7 +41,7 @@ class CudaKernels:
     rounds: int = 9
     clock: Clock | None = None
     pace: Pace = field(default_factory=Pace)
-    _results: dict[tuple[Tensor, ...], tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    _results: Results = field(default_factory=dict)
 
     def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
         """One result per trial, in order. Replays are few and short; `seconds` is not used up.
@@ -97,29 +100,7 @@ class CudaKernels:
             return Refused("compiler", f"{error.what}: {error.where}"[:300])
 
     def _compared(self, trial: Trial, runner: CudaProgram) -> Refused | None:
-        """Why a kernel must not be used, or nothing.
-
-        The first schedule of a kernel is compared with the interpreter, those after it with every element of its
-        results, which takes a hundredth of the time; what a search ends with is compared with the interpreter again.
-        """
-        program, schedule = program_of(trial.kernel), trial.kernel.schedules[trial.schedule]
-        graph = program.graph.bind(**self.dims) if program.graph.dims() else program.graph
-        known = self._results.get(trial.kernel.outputs)
-        try:
-            if known is not None:
-                with self.pace.step(REPEAT):
-                    return differs(graph, runner, *known)
-            with self.pace.step(COMPARE):
-                verify(graph, program, runner, {"kernel": schedule})
-            while len(self._results) >= self.batch:  # arrays are large: only those of a batch are kept
-                self._results.pop(next(iter(self._results)))
-            inputs = sample_inputs(graph, {}, edge=False)
-            self._results[trial.kernel.outputs] = inputs, run_filled(graph, runner, inputs, {}, 0xFF)
-        except VerificationError as error:
-            return Refused("wrong", error.what)
-        except TangError as error:
-            return Refused("run", error.what)
-        return None
+        return compared(trial, runner, self._results, self.batch, self.dims, self.pace)
 
     def _call(self, trial: Trial, runner: CudaProgram) -> Call | Sequence[Call]:
         graph = program_of(trial.kernel).graph
@@ -137,4 +118,32 @@ def differs(
         values, known = values_of(got[t.name], t.dtype), values_of(found[t.name], t.dtype)
         if excess(values, known, t.dtype) > BOTH:
             return Refused("wrong", f"'{t.name}' is wrong {told(values, known, t.dtype)}")
+    return None
+
+
+def compared(
+    trial: Trial, runner: CudaProgram | GridProgram, results: Results, batch: int, dims: Mapping[str, int], pace: Pace
+) -> Refused | None:  # fmt: skip
+    """Why a kernel must not be used, or nothing. `results` holds inputs and results of the kernels of a batch.
+
+    The first schedule of a kernel is compared with the interpreter, those after it with every element of its
+    results, which takes a hundredth of the time; what a search ends with is compared with the interpreter again.
+    """
+    program, schedule = program_of(trial.kernel), trial.kernel.schedules[trial.schedule]
+    graph = program.graph.bind(**dims) if program.graph.dims() else program.graph
+    known = results.get(trial.kernel.outputs)
+    try:
+        if known is not None:
+            with pace.step(REPEAT):
+                return differs(graph, runner, *known)
+        with pace.step(COMPARE):
+            verify(graph, program, runner, {"kernel": schedule})
+        while len(results) >= batch:  # arrays are large: only those of a batch are kept
+            results.pop(next(iter(results)))
+        inputs = sample_inputs(graph, {}, edge=False)
+        results[trial.kernel.outputs] = inputs, run_filled(graph, runner, inputs, {}, 0xFF)
+    except VerificationError as error:
+        return Refused("wrong", error.what)
+    except TangError as error:
+        return Refused("run", error.what)
     return None

@@ -13,20 +13,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from tang_egg.errors import TangError, TargetError, VerificationError
+from tang_egg.errors import TangError, TargetError
 from tang_egg.extract.certify_ledger import Refused, Timed, Trial
 from tang_egg.extract.space import SpaceKernel
-from tang_egg.ir import Tensor
 from tang_egg.measure import call_seconds, summary
 from tang_egg.measure_pace import BUILD, COMPARE, REPEAT, Pace
 from tang_egg.measure_single import flush_bytes, program_of
-from tang_egg.measure_single_cuda import differs
+from tang_egg.measure_single_cuda import Results, compared
 from tang_egg.program import Program
 from tang_egg.run_grid import Grid, GridProgram
 from tang_egg.schedule import Schedule
-from tang_egg.verify import run_filled, verify
 from tang_egg.verify_inputs import sample_inputs
 
 Compile: TypeAlias = "Callable[[Program, Mapping[str, Schedule]], GridProgram]"
@@ -48,7 +46,7 @@ class GridKernels:
     cache: str = "warm"
     batch: int = 6
     pace: Pace = field(default_factory=Pace)
-    _results: dict[tuple[Tensor, ...], tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    _results: Results = field(default_factory=dict)
 
     def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
         """One result per trial, in order; None for those that could not be done `within` seconds.
@@ -87,25 +85,7 @@ class GridKernels:
             return Refused(kind, f"{error.what}: {error.where}"[:300])
 
     def _compared(self, trial: Trial, runner: GridProgram) -> Refused | None:
-        """Why a kernel must not be used, or nothing; schedules after the first are compared with that one."""
-        program, schedule = program_of(trial.kernel), trial.kernel.schedules[trial.schedule]
-        graph = program.graph.bind(**self.dims) if program.graph.dims() else program.graph
-        known = self._results.get(trial.kernel.outputs)
-        try:
-            if known is not None:
-                with self.pace.step(REPEAT):
-                    return differs(graph, runner, *known)
-            with self.pace.step(COMPARE):
-                verify(graph, program, runner, {"kernel": schedule})
-            while len(self._results) >= self.batch:  # arrays are large: only those of a batch are kept
-                self._results.pop(next(iter(self._results)))
-            inputs = sample_inputs(graph, {}, edge=False)
-            self._results[trial.kernel.outputs] = inputs, run_filled(graph, runner, inputs, {}, 0xFF)
-        except VerificationError as error:
-            return Refused("wrong", error.what)
-        except TangError as error:
-            return Refused("run", error.what)
-        return None
+        return compared(trial, runner, self._results, self.batch, self.dims, self.pace)
 
     def _call(self, kernel: SpaceKernel, runner: GridProgram) -> Callable[[int], None]:
         """What launches a kernel so many times and waits."""

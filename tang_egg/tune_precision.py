@@ -21,7 +21,7 @@ from typing import Any
 
 from tang_egg import report_format as say
 from tang_egg.budget import ErrorBudget
-from tang_egg.errors import InputError, TangError
+from tang_egg.errors import InputError, TangError, VerificationError
 from tang_egg.extract.certify_ledger import Timed
 from tang_egg.ir import Graph, folds, sources
 from tang_egg.ops import FLOATS
@@ -207,8 +207,10 @@ class _Tuning:
             program, schedules, runner = self._built(m)
             checked = self._checked(program, schedules, runner)
             off, share, error = self.errors.judged(runner, changed)
+        except VerificationError as error_:
+            return Tried(m, "refused", f"its results are wrong: {error_.what}")
         except TangError as error_:
-            return Tried(m, "refused", f"it cannot be built: {error_.what}")
+            return Tried(m, "refused", f"it cannot be built or run: {error_.what}")
         if off:
             return Tried(m, "refused", f"beyond the error budget: {off}", error)
         inputs = self.errors.cases[0][1]
