@@ -76,8 +76,10 @@ def grid_schedules(outputs: tuple[Tensor, ...], wide: bool = False) -> tuple[Sch
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (plain,)  # nothing is stored, and elements that do not exist cannot be told apart
     folds = _folds(outputs)
-    inside = [] if _idle(common, folds) else [i for i in common if _repeats(i, folds)]
+    inside = [i for i in common if _repeats(i, folds)]
     held = [i for i in inside if _partly(i, folds) and 1 < (i.size.value or 0) <= HELD]
+    if held and _idle(common, folds):
+        inside, held = [i for i in inside if i not in held], []
     grid = [i for i in common if i not in inside]
     threads = Schedule("point", grid=tuple(i.name for i in grid), tile=tuple((i.name, 0) for i in held))
     scans = [*_turned(outputs, threads, grid), *_scans(outputs, threads, folds, scanned)] if wide else []

@@ -78,7 +78,9 @@ ORDINARY: dict[str, Callable[[], list[Tensor]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.nightly) if n == "attention" else n for n in ORDINARY]
+)
 def test_ordinary_kernels_compile(name: str) -> None:
     kernels: list[Kernel] = []
     for t in ORDINARY[name]():

@@ -117,7 +117,7 @@ def text_image(height: int, width: int, seed: int = 1) -> np.ndarray[Any, Any]:
         ("ch_ppocr_mobile_v2.0_cls_infer.onnx", (48, 192)),
         pytest.param("ch_PP-OCRv4_rec_infer.onnx", (48, 320), marks=pytest.mark.nightly),
         pytest.param("ch_PP-OCRv4_rec_infer.onnx", (48, 96), marks=pytest.mark.nightly),
-        ("ch_PP-OCRv4_det_infer.onnx", (64, 96)),
+        pytest.param("ch_PP-OCRv4_det_infer.onnx", (64, 96), marks=pytest.mark.nightly),
     ],
 )
 def test_rapidocr_follows_onnxruntime(name: str, shape: tuple[int, int]) -> None:

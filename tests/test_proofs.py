@@ -123,6 +123,7 @@ def test_trees() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # continuous integration runs proofs.check itself
 @pytest.mark.skipif(not check.has_rocq(), reason="Rocq is missing: apt-get install coq libcoq-coquelicot")
 def test_every_proof_compiles_and_rests_on_the_real_numbers_only() -> None:
     assert check.compile_all() == ""

@@ -45,7 +45,11 @@ def test_goldens_are_what_users_get() -> None:
     assert sources(PROGRAMS["layernorm_matmul"].graph(), "opencl") == kernels
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+SLOW = ("top_k",)
+"""Programs that PoCL compiles for a minute."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly) if n in SLOW else n for n in PROGRAMS])
 def test_printed_kernels_mean_their_graph(name: str) -> None:
     """With the schedules of a GPU: lanes that exchange values through local memory among them."""
     assert checked(name, "opencl").runs == 2
