@@ -10,6 +10,7 @@ USAGE = """usage: python -m tang_egg COMMAND ...
   saturate GRAPH   derive, compile, run and verify a graph   (also: tang-saturate)
   compile MODEL    write a C library that needs no Python    (also: tang-compile)
   certify FILE     check what a search of kernels claims     (also: tang-certify)
+  verify GRAPH     its kernels one by one on guarded memory  (also: tang-verify)
   discover         find laws that are not in the table       (also: tang-discover)
   doctor           which targets work here, and how to mend those that do not   (also: tang-doctor)
 
@@ -35,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from tang_egg.cli_certify import main as certify_main
 
         return certify_main(rest)
+    if command == "verify":
+        from tang_egg.cli_verify import main as verify_main
+
+        return verify_main(rest)
     if command == "discover":
         from tang_egg.cli_discover import main as discover_main
 
@@ -45,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return doctor_main(rest)
     print(
         f"there is no command '{command}'\n  where: python -m tang_egg\n"
-        "  mend:  use saturate, compile, certify, discover or doctor",
+        "  mend:  use saturate, compile, certify, verify, discover or doctor",
         file=sys.stderr,
     )
     return 2
