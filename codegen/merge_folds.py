@@ -14,9 +14,9 @@ from dataclasses import replace
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.mma_plan import Refused, plan
 from tang_egg.codegen.pack_plan import replaced
+from tang_egg.codegen.partition import reading
 from tang_egg.ir import Apply, Const, Coordinate, Position, Read, Reduce, Scalar, Tensor, free, walk
 from tang_egg.program import KernelPlan, Program
-from tang_egg.windows import replace_sources
 
 
 def merge_folds(program: Program, rounded: bool = False) -> Program:
@@ -27,7 +27,7 @@ def merge_folds(program: Program, rounded: bool = False) -> Program:
     changed: dict[Tensor, Tensor] = {}
     kernels: list[KernelPlan] = []
     for k in program.kernels:
-        outputs = tuple(_reading(t, changed) for t in k.outputs)
+        outputs = tuple(reading(t, changed) for t in k.outputs)
         outputs = merged(outputs, rounded)
         changed |= {old: new for old, new in zip(k.outputs, outputs, strict=True) if old is not new}
         kernels.append(replace(k, outputs=outputs))
@@ -54,12 +54,6 @@ def merged(outputs: tuple[Tensor, ...], rounded: bool = False) -> tuple[Tensor, 
             if (rounded or found.dtype != "f32") and n % found.width == 0:
                 return made
     return outputs
-
-
-def _reading(t: Tensor, changed: dict[Tensor, Tensor]) -> Tensor:
-    if not changed:
-        return t
-    return replace(t, body=replace_sources(t.body, lambda s: changed.get(s, s) if isinstance(s, Tensor) else s))
 
 
 def _single(fold: Reduce) -> Iterator[tuple[Reduce, int]]:

@@ -10,7 +10,7 @@ each thread. Both are better computed before, if they are long and do not depend
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -59,7 +59,7 @@ def partition(program: Program) -> Program:
     kernels: list[KernelPlan] = []
     changed = False
     for plan in program.kernels:
-        current = tuple(_moved(t, made) for t in plan.outputs)
+        current = tuple(reading(t, made) for t in plan.outputs)
         parts = _parts(current, taken, known)
         fresh = [t for s, t in parts.items() if known.get(s) is not t]
         known |= parts
@@ -75,7 +75,7 @@ def partition(program: Program) -> Program:
             kernels.append(KernelPlan(name, own, plan.laws))
     if not changed:
         return program
-    outputs = tuple(_moved(t, made) for t in program.graph.outputs)
+    outputs = tuple(reading(t, made) for t in program.graph.outputs)
     return Program(Graph(program.graph.name, program.graph.inputs, outputs), tuple(kernels))
 
 
@@ -94,7 +94,7 @@ def _main(t: Tensor) -> Reduce | None:
     return max(outer, key=_total).fold if outer else None
 
 
-def _moved(t: Tensor, made: dict[Tensor, Tensor]) -> Tensor:
+def reading(t: Tensor, made: Mapping[Tensor, Tensor]) -> Tensor:
     """A tensor that reads the new tensors in place of the old ones."""
     if t in made:
         return made[t]

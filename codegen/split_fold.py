@@ -10,14 +10,13 @@ statistic of its own share, so it lifts to its rebase from there: rebase(self = 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.candidates_device import NARROW, device_schedules, is_narrow
 from tang_egg.codegen.mma_plan import Plan, Refused, plan
 from tang_egg.codegen.pack_plan import replaced
+from tang_egg.codegen.partition import reading
 from tang_egg.ir import (
     EVERYWHERE,
     Apply,
@@ -25,7 +24,6 @@ from tang_egg.ir import (
     Read,
     Reduce,
     Scalar,
-    Source,
     StateRef,
     Statistic,
     Tensor,
@@ -34,7 +32,6 @@ from tang_egg.ir import (
 from tang_egg.monoid import replace_state, state_of
 from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.rewrite import substitute
-from tang_egg.windows import replace_sources
 
 SHARE, KEYS = 1024, 256
 """Points of the stream that a share has at least; and in a long stream, where each point has a product of its own."""
@@ -46,7 +43,7 @@ def split_streams(program: Program, units: int, rows: int = 128, columns: int = 
     changed: dict[Tensor, Tensor] = {}
     taken = {t.name for t in program.tensors} | {i.name for i in program.graph.inputs}
     for k in program.kernels:
-        outputs = tuple(_rebuilt(t, changed) for t in k.outputs)
+        outputs = tuple(reading(t, changed) for t in k.outputs)
         pieces = _split(outputs, units, rows, columns, taken)
         if pieces is None:
             kernels.append(KernelPlan(k.name, outputs, k.laws))
@@ -58,15 +55,6 @@ def split_streams(program: Program, units: int, rows: int = 128, columns: int = 
     graph = program.graph
     last = tuple(changed.get(t, t) for t in graph.outputs)
     return Program(type(graph)(graph.name, graph.inputs, last), tuple(kernels))
-
-
-def _rebuilt(t: Tensor, changed: Mapping[Tensor, Tensor]) -> Tensor:
-    """The tensor, reading what earlier ones were replaced by."""
-
-    def now(s: Source) -> Source:
-        return changed.get(s, s) if isinstance(s, Tensor) else s
-
-    return replace(t, body=replace_sources(t.body, now)) if changed else t
 
 
 def _split(
