@@ -45,14 +45,23 @@ def processors() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def processor() -> str:
-    """The name of the processor, as far as the system tells it."""
+def processor(path: Path = Path("/proc/cpuinfo")) -> str:
+    """The name of the processor, as far as the system tells it.
+
+    Virtual machines may hide the number in the name ("AMD EPYC"): family and model then tell such processors apart.
+    """
     try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+        lines = path.read_text(errors="replace").splitlines()
     except OSError:
         lines = []
-    names = (x.partition(":")[2].strip() for x in lines if x.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+    said: dict[str, str] = {}
+    for line in lines:
+        key, _, value = line.partition(":")
+        said.setdefault(key.strip(), value.strip())
+    name = said.get("model name", "")
+    if name and not any(c.isdigit() for c in name) and "cpu family" in said and "model" in said:
+        name += f" family {said['cpu family']} model {said['model']}"
+    return name or platform.processor() or platform.machine()
 
 
 def caches(workers: int, root: Path = _CPU) -> tuple[Place, ...]:
