@@ -21,6 +21,7 @@ from tang_egg.codegen.candidates_pack import packed
 from tang_egg.codegen.candidates_turn import STATES, columns, strips, turned
 from tang_egg.codegen.lower_fold import group_of
 from tang_egg.codegen.lower_guard import guarded_entries
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import PLAIN, FoldPlan, Schedule
 
@@ -56,15 +57,18 @@ class Shape:
         return last if last in self.common and last not in self.scanned else None
 
 
-def schedules(outputs: tuple[Tensor, ...], *, threads: int) -> tuple[Schedule, ...]:
-    """Legal schedules without repeats, the best guess first, the plain one last."""
+def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = AVX2) -> tuple[Schedule, ...]:
+    """Legal schedules without repeats, the best guess first, the plain one last; for so many threads."""
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     outputs = aligned(outputs)
     shape = _shape(outputs)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
     first = replace(first, fetch=fetched(outputs, first))
-    found = [*packed(outputs, first, threads), *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES))]
+    found = [
+        *packed(outputs, first, threads, vectors),
+        *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES)),
+    ]
     found += [*columns(outputs, threads), first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
     found += _both_scans(shape, first, threads)
     found += [replace(first, parallel=()), _parallel(shape, PLAIN, threads), PLAIN]

@@ -1,7 +1,9 @@
 """Schedules by packed panels (lower_pack) for kernels that are products, the best guess first.
 
-A register tile of 6 rows and 16 columns of four bytes needs 12 of 16 vector registers for its sums. A part of the fold
-is short enough for the panel of its columns to stay in the first cache, a block of rows for its part in the second.
+A register tile has two vectors of columns and as many rows as leave a few registers for what is multiplied: 6 rows of
+16 columns of four bytes take 12 of 16 registers of 32 bytes, 12 rows of 32 columns take 24 of 32 registers of 64. A part
+of the fold is short enough for the panel of its columns to stay in the first cache, a block of rows for its part in the
+second.
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ from math import prod
 
 from tang_egg.affine import Index, product
 from tang_egg.codegen.pack_plan import Packing, pack_plan
+from tang_egg.codegen.vectors import Vectors
 from tang_egg.ir import Read, Tensor, walk
 from tang_egg.schedule import Schedule
 
-ROWS, COLUMN_BYTES = 6, 64
-"""A register tile."""
-PART = 320
-"""Most points of a fold that a panel has at once."""
+TILE_VECTORS = 2
+"""Vectors of columns of a register tile."""
+PANEL_BYTES = 320 * 64
+"""Most bytes of a panel of columns: 320 points of a fold with 64 bytes each."""
 SOME_POINTS = 256
 """Points of a part of a fold where it is not known how many there are."""
 MOST_ROWS, MOST_COLUMNS = 192, 1024
@@ -39,7 +42,7 @@ LEAST_WORK = 96**3
 """Points of a product below which packing costs more than it saves."""
 
 
-def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int) -> tuple[Schedule, ...]:
+def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: Vectors) -> tuple[Schedule, ...]:
     """`first` with the operands packed into panels, and neighbours of that; none where that is not worth while."""
     plan = pack_plan(outputs)
     if first.shape != "tile" or plan is None or not _worth(plan):
@@ -50,14 +53,14 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int) -> tuple[
         return ()
     size = 8 if "f64" in stored else 4
     row, column, folded = plan.rows[-1], plan.columns[-1], plan.folded[-1]
-    tile = {**dict(first.tile), row.name: ROWS, column.name: COLUMN_BYTES // size}
+    unit, high = TILE_VECTORS * vectors.bytes // size, register_rows(vectors)
+    tile = {**dict(first.tile), row.name: high, column.name: unit}
     tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
-    unit = COLUMN_BYTES // size
     parallel, threads = _parallel(plan, first, threads)
     by_columns = parallel == (column.name,)
-    height = _height(plan.rows, 1 if by_columns else threads)
+    height = _height(plan.rows, 1 if by_columns else threads, high)
     width = _width(plan, unit, threads if by_columns else 1)
-    points = _points(plan.folded)
+    points = _points(plan.folded, PANEL_BYTES // (TILE_VECTORS * vectors.bytes))
     alone = _count(plan.rows)
     if alone is not None and alone <= height and len(plan.folded) == 1 and (by_columns or not parallel):
         # a part of these columns stays in the second cache while all rows use it
@@ -66,10 +69,15 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int) -> tuple[
         width, points = (min(FAR_COLUMNS, share), FAR_POINTS) if far else (min(width, FEW_COLUMNS), points)
     found: list[Schedule] = []
     for rows, columns in ((height, width), (height, width // 2), (height // 2, width), (2 * height, width)):
-        block = ((row.name, _up(rows, ROWS)), (column.name, _up(columns, unit)), (folded.name, points))
+        block = ((row.name, _up(rows, high)), (column.name, _up(columns, unit)), (folded.name, points))
         shown = tuple((n, k) for n, k in tile.items() if k != 1)
         found.append(replace(first, parallel=parallel, tile=shown, stage=(), block=block))
     return tuple(dict.fromkeys(found))
+
+
+def register_rows(vectors: Vectors) -> int:
+    """Rows of a register tile: as many as leave a quarter of the registers for what is multiplied."""
+    return vectors.registers * 3 // 4 // TILE_VECTORS
 
 
 def _count(indices: Iterable[Index]) -> int | None:
@@ -102,20 +110,20 @@ def _parallel(plan: Packing, first: Schedule, threads: int) -> tuple[tuple[str, 
     return ((plan.rows[-1] if long or not wide else plan.columns[-1]).name,), threads
 
 
-def _height(rows: tuple[Index, ...], threads: int) -> int:
+def _height(rows: tuple[Index, ...], threads: int, tile: int) -> int:
     """Rows of a block: as many blocks for each thread."""
     count = _count(rows)
     if count is None:
         return SOME_ROWS
     rounds = -(-count // (MOST_ROWS * threads))
-    return _up(-(-count // (rounds * threads)), ROWS)
+    return _up(-(-count // (rounds * threads)), tile)
 
 
-def _points(folded: tuple[Index, ...]) -> int:
+def _points(folded: tuple[Index, ...], most: int) -> int:
     count = _count(folded)
     if count is None:
         return SOME_POINTS
-    return _up(-(-count // -(-count // PART)), 8)
+    return _up(-(-count // -(-count // most)), 8)
 
 
 def _width(plan: Packing, tile: int, threads: int) -> int:

@@ -44,13 +44,15 @@ from tang_egg.codegen.kernel import (
     with_operands,
 )
 from tang_egg.codegen.legalize_turn import turned_copy
+from tang_egg.codegen.vectors import AVX2
 
-VECTOR_BYTES = 32
+WIDTHS = (16, 8, 4)
+"""Lanes of vectors, the most first."""
 WRITE_OUT = 8
 """Vector statements that a vector loop may become before it stays a loop over vectors."""
 
-ROUNDED = ("f32", "f32x8")
-"""Values whose eight lanes are rounded to 16 bits by the store that takes them."""
+HALVES = (16, 8)
+"""Lanes that a load widens from 16-bit floats, and a store rounds to them."""
 
 ARITHMETIC = frozenset({"add", "mul", "neg", "lt", "le", "eq"})
 FLOATING = frozenset({"exp", "log", "tanh", "erf", "sin", "sqrt", "floor", "recip", "max", "min"})
@@ -61,14 +63,14 @@ class Unsupported(Exception):
     """A loop cannot become vectors."""
 
 
-def to_vectors(kernel: Kernel) -> Kernel:
-    """The kernel without loops of kind `unrolled`, `vector` and `turned`."""
-    return replace(kernel, body=tuple(_Vectors(kernel).block(kernel.body)))
+def to_vectors(kernel: Kernel, size: int = AVX2.bytes) -> Kernel:
+    """The kernel without loops of kind `unrolled`, `vector` and `turned`; vectors have at most `size` bytes."""
+    return replace(kernel, body=tuple(_Vectors(kernel, size).block(kernel.body)))
 
 
 class _Vectors:
-    def __init__(self, kernel: Kernel) -> None:
-        self.fresh = count(1)
+    def __init__(self, kernel: Kernel, bytes: int) -> None:
+        self.fresh, self.bytes = count(1), bytes
         declared = list(statements(kernel.body))
         self.taken = {b.name for b in kernel.buffers} | set(kernel.dims)
         self.taken |= {s.name for s in declared if isinstance(s, (Assign, Let))}
@@ -105,7 +107,7 @@ class _Vectors:
         if s.kind != "vector":
             return [replace(s, body=tuple(self.block(s.body)))]
         size = _constant(s.stop)
-        for width in (8, 4):
+        for width in WIDTHS:
             if size % width == 0:
                 try:
                     return self.vectors(s, size, width)
@@ -219,7 +221,8 @@ class _Lanes:
         if plain:
             out.append(Store(s.buffer, self.lane_index(s.index, 0), self.wide(value)))
             return
-        if stride is not None and stride.value == 1 and self.width == 8 and _narrow(s.value) and value.type in ROUNDED:
+        rounds = self.width in HALVES and _narrow(s.value) and element(value.type) == "f32"
+        if stride is not None and stride.value == 1 and rounds:
             rounded = Call("cast", (self.wide(value),), vector(s.buffer.type, self.width))
             out.append(Store(s.buffer, self.lane_index(s.index, 0), rounded))
             return
@@ -282,7 +285,7 @@ class _Lanes:
 
     def vector_type(self, type: str) -> str:
         size = 4 if type == "bool" else ops.BYTES[type]
-        if size * self.width > VECTOR_BYTES or type in ("f16", "bf16"):
+        if size * self.width > self.owner.bytes or type in ("f16", "bf16"):
             raise Unsupported
         return vector(type, self.width)
 
@@ -399,7 +402,7 @@ class _Lanes:
         source, goal = e.args[0], e.type
         if isinstance(source, Load) and source.type in ("f16", "bf16") and goal == "f32":
             stride = self.stride(source.index)
-            if (self.guarded and not source.safe) or stride is None or stride.value != 1 or self.width != 8:
+            if (self.guarded and not source.safe) or stride is None or stride.value != 1 or self.width not in HALVES:
                 raise Unsupported
             load = replace(source, index=self.lane_index(source.index, 0), type=vector(source.type, self.width))
             return Call("cast", (load,), self.vector_type("f32"))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +14,7 @@ from tang_egg.errors import TangError
 from tang_egg.extract.solver import solver as _solver
 from tang_egg.run import threads
 from tang_egg.run_toolchain import cache_folder, compiler
-
-_WIDTHS = (("__AVX512F__", 512), ("__AVX__", 256), ("__SSE2__", 128), ("__ARM_NEON", 128))
-"""What a compiler predefines for the widest vectors that its flags allow, in bits."""
+from tang_egg.run_vectors import vector_bits
 
 
 def parts() -> list[Finding]:
@@ -55,16 +50,6 @@ def c_details() -> Finding:
     )
     mend = "" if found.threads else f"a compiler with OpenMP, for example gcc: {compiler_command()}"
     return Finding("compiler", True, found.version, facts, mend, "part")
-
-
-def vector_bits(command: tuple[str, ...], flags: tuple[str, ...]) -> int:
-    """The width of the widest vectors that the flags allow, as the compiler's own macros say; 0 where they do not."""
-    words = [*command, *(f for f in flags if f.startswith(("-m", "-target"))), "-dM", "-E", "-x", "c", os.devnull]
-    try:
-        said = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return 0
-    return next((bits for macro, bits in _WIDTHS if re.search(rf"#define {macro}\b", said.stdout)), 0)
 
 
 def cache() -> Finding:

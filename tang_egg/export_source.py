@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tang_egg.codegen.dialects.c import C, prelude
+from tang_egg.codegen.dialects.c import C, c_dialect, prelude
 from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.legalize import identifier
 from tang_egg.codegen.printer import print_kernel
@@ -14,6 +14,7 @@ from tang_egg.export_sizes import Region, arithmetic, make_plan, plan_struct, re
 from tang_egg.export_weights import weights_source
 from tang_egg.ir import Source, Tensor
 from tang_egg.ops import BYTES
+from tang_egg.run_vectors import vectors
 
 _SIGNS = (("add", "+"), ("mul", "*"))
 
@@ -36,7 +37,7 @@ def _wrapping() -> dict[str, str]:
     return found
 
 
-PORTABLE = replace(C, ops={**C.ops, **_wrapping()})
+PORTABLE_OPS = {**C.ops, **_wrapping()}
 """C that needs no flag: the runtime's own kernels rely on -fwrapv."""
 
 _QUIET = (
@@ -52,7 +53,7 @@ def source_text(face: Interface, embedded: bool) -> str:
     lines = [f"// {face.name}: kernels and their entry. Written by tang-compile; see {face.name}.h and README.md.", ""]
     lines += [f'#include "{face.name}.h"', "", "#include <stdio.h>", "", *_pragmas(), ""]
     names: dict[int, str] = {}
-    texts = [prelude()]
+    texts = [prelude(vectors())]
     for step in face.layout.steps:
         kernel = step.built.kernel
         if id(kernel) not in names:
@@ -77,7 +78,7 @@ def _pragmas() -> list[str]:
 
 def _static(kernel: Kernel) -> str:
     """The text of a kernel as a function that only this file sees."""
-    text = print_kernel(kernel, PORTABLE)
+    text = print_kernel(kernel, replace(c_dialect(vectors()), ops=PORTABLE_OPS))
     head = f"void {kernel.name}("
     before, found, after = text.partition(f"\n{head}") if not text.startswith(head) else ("", head, text[len(head) :])
     assert found, f"a printed kernel starts with {head}"

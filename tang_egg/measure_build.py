@@ -29,6 +29,7 @@ from tang_egg.ir import Tensor
 from tang_egg.program import single_program
 from tang_egg.run import Printed, print_program
 from tang_egg.run_command import finish, limit, start
+from tang_egg.run_vectors import vectors
 from tang_egg.schedule import Schedule
 
 HEADER = "tang_prelude.h"
@@ -91,7 +92,7 @@ class Builder:
     def _prepare(self, until: float) -> None:
         """Makes the header, and tells whether there is one; a compiler that cannot do it compiles everything anew."""
         begun, tool, header = time.perf_counter(), toolchain.compiler(), self._place() / HEADER
-        header.write_text(prelude())
+        header.write_text(prelude(vectors()))
         made = header.with_suffix(".h.gch")
         flags = [f for f in tool.flags if f != "-shared"]
         try:
@@ -134,7 +135,7 @@ class Builder:
 
     def _shortened(self, text: str) -> str:
         """A source that includes the header, where there is one, in place of the same text."""
-        head = prelude()
+        head = prelude(vectors())
         return f'#include "{HEADER}"\n{text[len(head) :]}' if self._header and text.startswith(head) else text
 
 

@@ -20,6 +20,7 @@ from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.partition import partition
 from tang_egg.codegen.split_fold import split_streams
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.cost.device import Device
 from tang_egg.cost.floor import traffic_floor
 from tang_egg.cost.floor_schedule import busiest, one_thread, schedule_terms
@@ -140,9 +141,10 @@ class ModelGuesses:
 
 @dataclass(slots=True)
 class CpuOffers:
-    """What the target "c" offers: every kernel as it is, schedules for so many threads."""
+    """What the target "c" offers: every kernel as it is, schedules for so many threads and such vectors."""
 
     threads: int
+    vectors: Vectors = AVX2
     proposals: dict[tuple[Tensor, ...], tuple[Schedule, ...]] = field(default_factory=dict)
 
     def parts(self, outputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], ...]:
@@ -150,7 +152,7 @@ class CpuOffers:
 
     def schedules(self, outputs: tuple[Tensor, ...]) -> tuple[Schedule, ...]:
         if outputs not in self.proposals:
-            self.proposals[outputs] = schedule_candidates(outputs, threads=self.threads)
+            self.proposals[outputs] = schedule_candidates(outputs, threads=self.threads, vectors=self.vectors)
         return self.proposals[outputs]
 
 

@@ -33,6 +33,7 @@ from tang_egg.probe_store import constants
 from tang_egg.progress import note
 from tang_egg.run import threads
 from tang_egg.run_arrays import check_names
+from tang_egg.run_vectors import vectors
 
 TYPICAL = 128
 """The size at which a symbolic dim is measured, as far as its facts allow."""
@@ -103,7 +104,7 @@ def target_of(
     core = constants(ONE_CORE) if team > 1 else None
     floors = TimeFloors(device, core, sizes, cache)
     guesses = ModelGuesses(device, sizes)
-    return Target(name, CpuOffers(team), floors, guesses, _json(device, core), cache, team, sizes)
+    return Target(name, CpuOffers(team, vectors()), floors, guesses, _json(device, core), cache, team, sizes)
 
 
 def known_constants(name: str) -> Device:

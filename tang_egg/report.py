@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tang_egg.affine import Index
-from tang_egg.codegen.dialects.c import C
+from tang_egg.codegen.dialects.c import c_dialect
 from tang_egg.codegen.dialects.cuda import CUDA
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.egraph import Snapshot
@@ -35,6 +35,7 @@ from tang_egg.report_saying import certified_steps
 from tang_egg.report_words import Wording, spoken
 from tang_egg.rules.table import equalities
 from tang_egg.run_layout import Built
+from tang_egg.run_vectors import vectors
 
 if TYPE_CHECKING:
     from tang_egg.extract.assemble import WindowResult
@@ -220,5 +221,5 @@ def _kernel(
         candidate.estimate.seconds if candidate else 0.0,
         _legend(plan.outputs, wording.indices),
         str(made.schedule) if made else "",
-        print_kernel(made.kernel, CUDA if made.kernel.launch else C) if made else "",
+        print_kernel(made.kernel, CUDA if made.kernel.launch else c_dialect(vectors())) if made else "",
     )

@@ -19,7 +19,7 @@ import numpy as np
 
 from tang_egg import run_toolchain as toolchain
 from tang_egg.codegen.candidates import schedules as candidate_schedules
-from tang_egg.codegen.dialects.c import C, prelude
+from tang_egg.codegen.dialects.c import c_dialect, prelude
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.legalize import identifier
 from tang_egg.codegen.lower import kernel_sources, lower
@@ -31,6 +31,7 @@ from tang_egg.progress import note
 from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_apart, check_output, take_dims, take_inputs, take_outputs
 from tang_egg.run_layout import Built, Layout, in_place, layout_of
 from tang_egg.run_prepared import HostPrepared, check_in_place
+from tang_egg.run_vectors import vectors
 from tang_egg.schedule import Schedule
 from tang_egg.windows import replace_sources
 
@@ -324,7 +325,7 @@ def _nameless(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
-    chosen = schedule or candidate_schedules(plan.outputs, threads=threads())[0]
+    chosen = schedule or candidate_schedules(plan.outputs, threads=threads(), vectors=vectors())[0]
     kernel = lower(f"k{n}_{plan.name}", plan.outputs, chosen)
     check_kernel(kernel)
     return Built(plan, chosen, kernel, kernel_sources(plan.outputs))
@@ -332,13 +333,14 @@ def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
 
 def program_parts(layout: Layout) -> list[str]:
     """The C source of a program: the prelude, each of its kernels, and `tang_run` that calls them in order."""
-    parts = [prelude()]
+    here = vectors()
+    parts, dialect = [prelude(here)], c_dialect(here)
     calls: list[str] = []
     names: dict[int, str] = {}
     for s in layout.steps:
         kernel = s.built.kernel
         if id(kernel) not in names:
-            parts.append(print_kernel(kernel, C))
+            parts.append(print_kernel(kernel, dialect))
             names[id(kernel)] = identifier(kernel.name, set())
         calls.append(f"    {names[id(kernel)]}(buffers + {s.slot}, dims + {s.dim}, scratch);")
     known = [f"void {name}(void **buffers, const int64_t *dims, char *scratch);" for name in names.values()]

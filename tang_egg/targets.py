@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from tang_egg.codegen.candidates import schedules as schedule_candidates
 from tang_egg.codegen.candidates_device import UNITS, busy, device_schedules, planned
 from tang_egg.codegen.candidates_grid import grid_schedules
-from tang_egg.codegen.dialects.c import C
+from tang_egg.codegen.dialects.c import c_dialect
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.partition import has_products, partition
@@ -29,6 +29,7 @@ from tang_egg.run import CompiledProgram, compile_program, threads
 from tang_egg.run_cuda import CudaProgram, compile_cuda, cuda_kernels, cuda_sources
 from tang_egg.run_cuda_driver import driver
 from tang_egg.run_grid import GridProgram
+from tang_egg.run_vectors import vectors
 from tang_egg.schedule import Schedule
 
 Runner: TypeAlias = "CompiledProgram | CudaProgram | GridProgram"
@@ -105,7 +106,8 @@ def target(name: object, where: str = "optimize") -> Target:
 
 
 def _c_sources(program: Program, schedules: Schedules) -> dict[str, str]:
-    return {k.name: print_kernel(lower(k.name, k.outputs, schedules[k.name]), C) for k in program.kernels}
+    dialect = c_dialect(vectors())
+    return {k.name: print_kernel(lower(k.name, k.outputs, schedules[k.name]), dialect) for k in program.kernels}
 
 
 def _cuda_cut(program: Program, products: str) -> Program:
@@ -139,7 +141,7 @@ _C = Target(
     title="this machine's processor",
     rates=None,
     cut=None,
-    schedules=lambda outputs, wish: schedule_candidates(outputs, threads=threads()),
+    schedules=lambda outputs, wish: schedule_candidates(outputs, threads=threads(), vectors=vectors()),
     sources=_c_sources,
     open=lambda: None,
     compile=lambda program, schedules, device: compile_program(program, schedules),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+
+os.environ.setdefault("TANG_VECTORS", "256")  # first schedules, and so goldens, are the same on every machine
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tang_egg.codegen.kernel import Barrier, Buffer, Fetch, Kernel, element, lanes
@@ -13,6 +14,7 @@ from tang_egg.codegen.legalize_fetch import to_fetches
 from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.printer import Dialect, Printer, form_text, strip
+from tang_egg.codegen.vectors import AVX2, Vectors
 
 _TYPES = {
     "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "bool": "uint8_t",
@@ -20,7 +22,10 @@ _TYPES = {
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
 }  # fmt: skip
 
-_STREAMED = ("f32x4", "f32x8", "f64x4", "i32x4", "i32x8", "i64x4", "bf16x8", "f16x8")
+_STREAMED = (
+    "f32x4", "f32x8", "f32x16", "f64x4", "f64x8", "i32x4", "i32x8", "i32x16", "i64x4", "i64x8",
+    "bf16x8", "bf16x16", "f16x8", "f16x16",
+)  # fmt: skip
 """Vectors that can be stored past the caches."""
 
 _MATHS = ("exp", "log", "tanh", "erf", "sin", "sqrt", "floor")
@@ -180,7 +185,16 @@ C = Dialect(
 )
 
 
-def prelude() -> str:
+def c_dialect(vectors: Vectors) -> Dialect:
+    """C with vectors as wide as registers. Those of up to 32 bytes are all of them where registers are shorter."""
+    if vectors.bytes <= AVX2.bytes:
+        return C
+    wide = partial(to_vectors, size=vectors.bytes)
+    return replace(C, passes=tuple(wide if p is to_vectors else p for p in C.passes))
+
+
+def prelude(vectors: Vectors = AVX2) -> str:
     """The functions that every C source starts with."""
     folder = Path(__file__).parent.parent / "prelude"
-    return "".join((folder / name).read_text() for name in ("scalar.h", "vector.h", "turn.h"))
+    names = ["scalar.h", "vector.h", *(["vector64.h"] if vectors.bytes > AVX2.bytes else []), "turn.h"]
+    return "".join((folder / name).read_text() for name in names)
