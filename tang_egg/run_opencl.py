@@ -29,6 +29,8 @@ from tang_egg.schedule import Schedule
 
 DEVICE = "TANG_OPENCL"
 INSTALL = "pip install 'tang_egg[opencl]'"
+NEWER = "this PoCL does not know the processor: install another (apt-get install pocl-opencl-icd)"
+REPORT = "report the source, tang_egg.pipeline.sources(graph, 'opencl'); plain schedules may avoid it"
 _ROUNDED = "-cl-fp32-correctly-rounded-divide-sqrt"
 FEW = 64
 """Threads of a block on a processor, which runs them one after another and blocks side by side."""
@@ -94,10 +96,11 @@ class OpenCLGrid:
                 program = self.cl.Program(self.context, text).build(options=list(self.options), devices=[self.device])
                 found = program.all_kernels()[0]
             except self.cl.Error as error:
+                text = first_errors(str(error))
                 raise TargetError(
-                    f"kernel '{b.plan.name}' does not compile: {first_errors(str(error))}",
+                    f"kernel '{b.plan.name}' does not compile: {text}",
                     where=self.title,
-                    mend="report the source, tang_egg.pipeline.sources(graph, 'opencl'); plain schedules may avoid it",
+                    mend=NEWER if "unknown target CPU" in text else REPORT,
                 ) from None
         info = self.cl.kernel_work_group_info.WORK_GROUP_SIZE
         launch = b.kernel.launch
@@ -210,6 +213,14 @@ def first_errors(text: str) -> str:
     return " | ".join((named or lines)[:4])[:500]
 
 
+def rank(device: Any, gpu: int) -> tuple[bool, bool, int]:
+    """What is chosen among devices, the largest first: GPUs, what compiles, many units.
+
+    PoCL calls a processor that its LLVM does not know generic, and then compiles nothing.
+    """
+    return bool(device.type & gpu), not device.version.strip().endswith("-generic"), device.max_compute_units
+
+
 # ---- programs ----
 
 
@@ -246,7 +257,7 @@ def _opened(wish: str) -> OpenCLGrid:
             where=f"the environment: {DEVICE}; devices: {', '.join(d.name for d in found)}",
             mend=f"set {DEVICE} to a part of one of these names, or unset it",
         )
-    best = max(named, key=lambda d: (bool(d.type & cl.device_type.GPU), d.max_compute_units))
+    best = max(named, key=lambda d: rank(d, cl.device_type.GPU))
     try:
         return OpenCLGrid(cl, best)
     except cl.Error as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tang_egg.errors import BindError, CodegenError, InputError, TangError, Targ
 from tang_egg.ir import Graph
 from tang_egg.pipeline import optimize, sources
 from tang_egg.run_grid import GridProgram
-from tang_egg.run_opencl import DEVICE, OpenCLGrid, compile_opencl, first_errors, opencl_device
+from tang_egg.run_opencl import DEVICE, NEWER, OpenCLGrid, compile_opencl, first_errors, opencl_device, rank
 from tests import grid_cases as cases
 from tests.conftest import GOLDEN, Golden
 from tests.grid_programs import PROGRAMS, built, checked, checked_row, device, ran, row_cases, shown
@@ -230,6 +231,28 @@ def test_pyopencl_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> No
         "import pyopencl: No module named 'pyopencl'",
         "pip install 'tang_egg[opencl]'",
     )
+
+
+def test_a_processor_that_its_compiler_does_not_know_comes_last() -> None:
+    def found(kind: int, version: str, units: int) -> SimpleNamespace:
+        return SimpleNamespace(type=kind, version=version, max_compute_units=units)
+
+    unknown, known = found(2, "OpenCL 3.0 HSTR: pthread-x86_64-generic", 64), found(2, "OpenCL 3.0 HSTR: haswell", 2)
+    gpu = found(4, "OpenCL 3.0 CUDA", 1)
+    assert sorted([known, gpu, unknown], key=lambda d: rank(d, 4)) == [unknown, known, gpu]
+
+
+def test_a_compiler_that_does_not_know_the_processor_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = device("opencl")
+    b = built("matmul", "opencl", WARP)[0]
+
+    def refused(*_: object) -> None:
+        raise grid.cl.Error("error: unknown target CPU 'generic'")
+
+    monkeypatch.setattr(grid.cl, "Program", refused)
+    with pytest.raises(TargetError, match="unknown target CPU") as caught:
+        grid.build([b], {b.plan.name: ""})
+    assert _told(caught.value)[2] == NEWER
 
 
 def test_a_source_that_does_not_compile_is_told() -> None:
