@@ -13,7 +13,7 @@ from tang_egg.run_toolchain import compiler
 
 _WIDTHS = (("__AVX512F__", 512), ("__AVX__", 256), ("__SSE2__", 128), ("__ARM_NEON", 128))
 """What a compiler predefines for the widest vectors that its flags allow, in bits."""
-_KINDS = {"512": AVX512, "256": AVX2, "128": SSE, "neon": NEON}
+_KINDS = {"128": SSE, "256": AVX2, "512": AVX512, "neon": NEON}
 
 
 def vectors() -> Vectors:
