@@ -18,6 +18,7 @@ code          a hash of the sources of this project
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         for o in OPERATORS.values():
             print(f"{o.name:20} {o.kind:8} {' '.join(f'{k}={v}' for k, v in o.sizes.items())}")
         return 0
+    if why := _writable(given.log):
+        asked.error(f"cannot append to {given.log}: {why}; choose another file by --log")
     if MARKER in os.environ:
         from bench.cpu_measure import work
 
@@ -66,20 +69,21 @@ def parser() -> argparse.ArgumentParser:
     add("--ops", type=_names, default=[], metavar="A,B", help="operators (default: all)")
     add("--peers", type=_names, default=list(DEFAULT), metavar="A,B", help=f"(default: {','.join(DEFAULT)})")
     add("--ours-only", action="store_true", help="no peers")
-    add("--rounds", type=int, default=15, help="turns of each system (default: 15); 0: one call each")
-    add("--seconds", type=float, default=120.0, help="for the turns of one operator (default: 120)")
-    add("--patience", type=float, default=600.0, help="seconds to wait for a quiet machine, in all (default: 600)")
-    add("--setup", type=int, default=90, help="seconds that a peer may take to compile an operator (default: 90)")
+    add("--rounds", type=_count, default=15, help="turns of each system (default: 15); 0: one call each")
+    add("--seconds", type=_seconds, default=120.0, help="for the turns of one operator (default: 120)")
+    add("--patience", type=_seconds, default=600.0, help="seconds to wait for a quiet machine, in all (default: 600)")
+    add("--setup", type=_count, default=90, help="seconds that a peer may take to compile an operator (default: 90)")
     add(
         "--schedule",
         action="append",
+        type=_forced,
         default=[],
         metavar="KERNEL=TEXT",
         help="force it, as a system of its own; may be repeated",
     )
     add(
         "--search",
-        type=float,
+        type=_seconds,
         metavar="S",
         help="time our kernels' schedules for so long before (te.optimize seconds=)",
     )
@@ -91,6 +95,39 @@ def parser() -> argparse.ArgumentParser:
 
 def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 on")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 0 on")
+    return value
+
+
+def _forced(text: str) -> str:
+    name, given, schedule = text.partition("=")
+    if not (name and given and schedule):
+        raise argparse.ArgumentTypeError(f"'{text}' is not KERNEL=TEXT, as in Y=tile order=i0,i1")
+    return text
+
+
+def _writable(file: Path) -> str:
+    """Why nothing can be appended to a file; empty where it can. Nothing is measured before that is known."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab"):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def environment() -> Mapping[str, str]:

@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from tang_egg.report_why import why_not
     from tang_egg.text import parse_graph, print_graph
     from tang_egg.tracing import from_function
-    from tang_egg.tune_precision import tune_precision
+    from tang_egg.tune_types import tune_precision
     from tang_egg.verify_graph import verify_graph as verify
 
 __version__ = "0.1.0"
@@ -157,7 +157,7 @@ _LATER = {
     "optimize": "tang_egg.pipeline",
     "parse_graph": "tang_egg.text",
     "print_graph": "tang_egg.text",
-    "tune_precision": "tang_egg.tune_precision",
+    "tune_precision": "tang_egg.tune_types",
     "why_not": "tang_egg.report_why",
 }
 

@@ -37,7 +37,7 @@ from tang_egg.pipeline import optimize
 from tang_egg.report_format import count
 from tang_egg.run_toolchain import compiler
 from tang_egg.saturate import Limits
-from tang_egg.tune_precision import TunedPrecision, tune_precision
+from tang_egg.tune_types import TunedPrecision, tune_precision
 
 _EPILOG = f"""\
 MODEL is one of

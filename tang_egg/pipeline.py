@@ -90,11 +90,12 @@ def extract(graph: Graph, *, limits: Limits | None = None, costs: Costs | None =
     return Extraction(graph, program, tuple(parts), steps, time.perf_counter() - start, values)
 
 
-def _check_kind(graph: object) -> None:
+def check_kind(where: str, graph: object) -> None:
+    """Raises GraphError for what is no graph."""
     if not isinstance(graph, Graph):
         raise GraphError(
             f"a value of type {type(graph).__name__} is no graph",
-            where="optimize",
+            where=where,
             mend="make one of named outputs: te.graph('name', y=...)",
         )
 
@@ -307,7 +308,7 @@ def extract_for(
 
 
 def _check_asked(where: str, graph: object, target: str, values: str, products: str) -> None:
-    _check_kind(graph)
+    check_kind(where, graph)
     target_named(target, where)
     if values not in ("finite", "ieee"):
         raise GraphError(f"no values '{values}'", where=where, mend="use 'finite' or 'ieee'")

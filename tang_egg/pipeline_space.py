@@ -76,6 +76,10 @@ def checked_sizes(graph: Graph, sizes: Mapping[str, int] | None, cache: str) -> 
         raise InputError(
             f"no state of the caches '{cache}'", where="cache=", mend="use 'warm' (buffers are used again) or 'cold'"
         )
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise BindError(
+            f"sizes is a value of type {type(sizes).__name__}", where="sizes=", mend="give sizes by name: {'n': 128}"
+        )
     given = dict(sizes or {})
     check_names(given, (d.name for d in graph.dims()), "dimension", "sizes=", BindError)
     for d in graph.dims():

@@ -154,6 +154,9 @@ def _name(text: str) -> str:
 def parse_schedule(text: str) -> Schedule:
     """Reads the one-line form. Raises CodegenError that names the field which cannot be read, and where it begins."""
     found = [(m.start(), m[0]) for m in re.finditer(r"\S+", text)]
+    for at, part in found:
+        if any("\ud800" <= c <= "\udfff" for c in part):
+            raise _unreadable(text, at, part, "half of a surrogate pair is no character")
     start, shape = found[0] if found else (0, "")
     if shape not in SHAPES:
         raise _unreadable(text, start, shape, f"a schedule starts with one of {', '.join(SHAPES)}")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tang_egg.errors import GraphError, InputError, TargetError, VerificationError
+from tang_egg.errors import BindError, GraphError, InputError, TargetError, VerificationError
 from tang_egg.files import replacing
 from tang_egg.ir import Graph, Input, Source, Tensor, tensors_of
 from tang_egg.pipeline import choose_schedules, extract_for
@@ -134,7 +134,7 @@ def verify_graph(
     start = time.perf_counter()
     _check_asked(graph, values, seed)
     report = Report(graph.name)
-    wanted = {k: (v,) if isinstance(v, int) else tuple(v) for k, v in (sizes or {}).items()}
+    wanted = _wanted(sizes)
     for name in (target,) if isinstance(target, str) else tuple(target):
         for kind in dtypes or ("",):
             one = retyped(graph, kind) if kind else graph
@@ -154,6 +154,24 @@ def _check_asked(graph: object, values: object, seed: object) -> None:
         raise GraphError(f"no values '{values}'", where="verify", mend="use 'finite' or 'ieee'")
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise GraphError(f"a seed of {seed!r}", where="verify", mend="give a whole number from 0")
+
+
+def _wanted(sizes: object) -> dict[str, tuple[int, ...]]:
+    """Sizes to try by dim. Raises BindError for what is no whole number, or several of them."""
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise _no_sizes(f"sizes is a value of type {type(sizes).__name__}")
+    found: dict[str, tuple[int, ...]] = {}
+    for name, given in (sizes or {}).items():
+        several = isinstance(given, Sequence) and not isinstance(given, str)
+        tried = tuple(given) if several else (given,)
+        if not tried or not all(isinstance(n, int) and not isinstance(n, bool) for n in tried):
+            raise _no_sizes(f"dimension '{name}' cannot be tried at {given!r}")
+        found[name] = tried
+    return found
+
+
+def _no_sizes(what: str) -> BindError:
+    return BindError(what, where="verify(..., sizes=...)", mend="give whole numbers by name: sizes={'n': (1, 64)}")
 
 
 def _verify_one(

@@ -20,7 +20,7 @@ from tang_egg.program import Program
 from tang_egg.ranges import Range
 from tang_egg.tune_measure import Calls
 from tang_egg.tune_moves import Move, applied, moves_of, step_of, temporaries
-from tang_egg.tune_precision import tune_precision
+from tang_egg.tune_types import tune_precision
 
 WIDE = te.ErrorBudget(relative=0.1, ranges={"X": (-2, 2), **dict.fromkeys("VWU", (-0.5, 0.5))})
 

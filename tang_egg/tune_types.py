@@ -25,7 +25,7 @@ from tang_egg.errors import InputError, TangError, VerificationError
 from tang_egg.extract.certify_ledger import Timed
 from tang_egg.ir import Graph, folds, sources
 from tang_egg.ops import FLOATS
-from tang_egg.pipeline import choose_schedules, optimize
+from tang_egg.pipeline import check_kind, choose_schedules, optimize
 from tang_egg.pipeline_compiled import Compiled
 from tang_egg.pipeline_space import checked_sizes
 from tang_egg.program import Program
@@ -120,6 +120,12 @@ def tune_precision(
         raise InputError(
             f"seconds={seconds!r} is no time", where="tune_precision(..., seconds=)", mend="give a number from 0 on"
         )
+    if budget is not None and not isinstance(budget, ErrorBudget):
+        raise InputError(
+            f"a budget of type {type(budget).__name__}", where="tune_precision(..., budget=)",
+            mend="give te.ErrorBudget(relative=1e-2)",
+        )  # fmt: skip
+    check_kind("tune_precision", graph)
     begun = clock()
     names = asked_inputs(graph, inputs)
     base = optimize(graph, target, values=values, limits=limits)
