@@ -14,6 +14,7 @@ product are all of this shape. Nothing here asks what the computation is called.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index, affine
@@ -120,7 +121,30 @@ class Plan:
 
 
 def plan(outputs: tuple[Tensor, ...]) -> Plan:
-    """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape."""
+    """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape.
+
+    Columns run along the last axis of the outputs; of f32, along another one if there is no plan else.
+    """
+    try:
+        return _plan(outputs, None)
+    except Refused as refused:
+        for column in _others(outputs):
+            with suppress(Refused):
+                return _plan(outputs, column)
+        raise refused from None
+
+
+def _others(outputs: tuple[Tensor, ...]) -> tuple[Index, ...]:
+    """The axes along which columns could run where an output of f32 leaves across its tiles."""
+    reads = [s for t in outputs for s in walk(t.body) if isinstance(s, Read)]
+    if len(outputs) != 1 or outputs[0].dtype != "f32" or not any(s.source.dtype == "f32" for s in reads):
+        return ()
+    inner = {i for s in walk(outputs[0].body) if isinstance(s, Reduce) for i in free(s)}
+    return tuple(i for i in outputs[0].axes[:-1] if i in inner)
+
+
+def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
+    """The plan with columns along `across`, or else along the last axis."""
     group = _group(outputs)
     (stream,) = group.indices
     needed = sorted(set().union(*(_needed(group, t) for t in outputs)))
@@ -128,14 +152,14 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     if any(group.monoid.components[n].axes for n in needed):
         raise Refused("a component of the state has axes of its own")
     contractions = tuple(dict.fromkeys(s for x in lifts.values() for s in walk(x) if isinstance(s, Reduce)))
-    column = _column(outputs, lifts, contractions)
+    column = across if across is not None else _column(outputs, lifts, contractions)
     matrices: list[MatrixPart] = []
     row = _row(outputs, lifts, contractions, stream, column)
     for n, lift in lifts.items():
         if column is not None and column in free(lift):
             matrices.append(_matrix(n, lift, row, column, stream))
     rows = tuple(n for n in lifts if n not in {m.part for m in matrices})
-    if not rows and not contractions and matrices and column is not None:
+    if not rows and not contractions and matrices and column is not None and across is None:
         if _better_turned(outputs, matrices, column):
             row, column, matrices = column, row, [_turned(m) for m in matrices]
         matrices = [_in_registers(m) for m in matrices]
@@ -164,6 +188,7 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     if free_all - frozenset(axes) - {stream}:
         raise Refused("an index that no output has")
     for t in outputs:
+        # what lies across its tiles leaves so, of f32
         if row not in t.axes or (column in t.axes and t.axes[-1] not in (column, row)):
             raise Refused(f"'{t.name}' lies across the tiles")
         if any(i not in t.axes for i in batch):
