@@ -1,8 +1,8 @@
 """Schedules for a chip with matrix units, the best guess first, from the structure of a kernel's comprehension alone.
 
 Where a kernel is a stream of products (mma_plan), the tile follows from what a thread can hold: for each column of the
-scores half a register and a quarter for their packed form (half of one, of f32), for each column of the state half a register. Everything
-else runs on grids of threads (candidates_grid).
+scores half a register and a quarter for their packed form (of f32, half), for each column of the state half a register.
+Everything else runs on grids of threads (candidates_grid).
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
 
 
 def lying_across(plan: Plan) -> list[Operand]:
-    """The f32 operands that products would read from shared memory and that are not contiguous along the contraction."""
+    """The f32 operands that products read from shared memory, but that are not contiguous along the contraction."""
     if plan.dtype != "f32":
         return []
     in_registers = () if plan.direct else plan.staged
@@ -202,7 +202,9 @@ class Memory:
         stage = Stage(self.named(f"{source.name}_tile"), kind, boxes, lines, ring.depth)
         box = [1] * len(source.shape)
         box[o.lead], box[-1] = lines, width
-        m = TensorMap(self.named(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), kind == "f32")
+        # what scalars are computed from is rounded only after that
+        rounds = kind == "f32" and (o not in self.plan.staged or self.plan.copied)
+        m = TensorMap(self.named(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), rounds)
         ring.placed.append(Placed(o, stage, m, inner, outer))
 
     def copies(

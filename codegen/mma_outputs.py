@@ -97,9 +97,7 @@ class Outputs(Products):
         else:
             self._leave_in_turn(t, acc, at)
 
-    def _coordinates(
-        self, t: Tensor, at: dict[Index, Affine], box: int, width: int, row: int = 0
-    ) -> tuple[Expr, ...]:
+    def _coordinates(self, t: Tensor, at: dict[Index, Affine], box: int, width: int, row: int = 0) -> tuple[Expr, ...]:
         p = self.plan
         assert p.column is not None
         mapping = {**at, p.column: at[p.column] + box * width, p.row: at[p.row] + row}

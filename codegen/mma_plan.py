@@ -111,6 +111,11 @@ class Plan:
         return all(m.plain is not None for m in self.matrices) and not self.rows and not self.contractions
 
     @property
+    def copied(self) -> bool:
+        """Whether left factors are what is read, and nothing else is made of it."""
+        return not self.rows and not self.contractions and all(isinstance(m.left, Read) for m in self.matrices)
+
+    @property
     def turned(self) -> bool:
         """Whether outputs are contiguous along the rows of tiles."""
         return self.column is not None and any(self.column in t.axes and t.axes[-1] is self.row for t in self.outputs)

@@ -221,8 +221,8 @@ class Products(Frame):
         packed = {} if scores else self.packed[which]
         values = TileValues(p, scores, raw, packed, self.regroup)
         # what is only copied has zeros where the stream has ended
-        copied = p.group.where.everywhere and not p.rows and all(m.left in raw for m in p.matrices)
-        masked = False if not self.live.masked or copied else masked
+        zeros = p.copied and p.group.where.everywhere
+        masked = False if not self.live.masked or zeros else masked
         where = EVERYWHERE if masked is False else p.group.where
         tail = Test(p.stream.size - 1 - affine(p.stream) >= 0) if self.live.ragged and masked is not False else None
         needed = needs_mask(self.live, found, k) if masked is None else None

@@ -1,6 +1,6 @@
 """From the layout of an accumulator to that of a packed operand of 32 bits: two exchanges within the threads of a row.
 
-    column c of eight = (c2 c1 c0)       accumulator: thread (c2 c1), register c0       operand: thread (c1 c0), register c2
+    column c of eight = (c2 c1 c0)     accumulator: thread (c2 c1), register c0     operand: thread (c1 c0), register c2
 
 Each exchange swaps a bit of the thread's number with the one of the register's: a thread sends the value whose register
 bit is not its own thread bit, and keeps the other. First c0 with c1, then c1 with c2.

@@ -63,7 +63,7 @@ class TileValues:
     """What a tile of the stream holds in registers: scores from products, or raw operands from shared memory.
 
     `settle` may put the head's lift, masked, into the place of the scores. `keep` leaves the left factor of a matrix
-    part where its product will take it from: in place of the scores as f32, or packed, by `regroup` where those are f32.
+    part where its product will take it from: in place of the scores as f32, or packed, through `regroup` if of f32.
     """
 
     def __init__(
@@ -163,8 +163,7 @@ class TileValues:
             return
         target = self.packed[m.part]
         if self.regroup is not None:
-            # copies have rounded what they brought
-            for k, value in enumerate(self.regroup.pair(pair, m.left not in self.raw)):
+            for k, value in enumerate(self.regroup.pair(pair, not self.plan.copied)):
                 w.out.append(Store(target, Form(4 * j + 2 * k + h), value))
             return
         w.out.append(Store(target, Form(2 * j + h), Build(pair, target.type)))

@@ -110,7 +110,8 @@ def _c_sources(program: Program, schedules: Schedules) -> dict[str, str]:
 
 
 def _cuda_cut(program: Program, products: str) -> Program:
-    return split_streams(_cuda_merged(program, products == "tf32"), UNITS)
+    rounded = products == "tf32"
+    return split_streams(_cuda_merged(program, rounded), UNITS, rounds=rounded)
 
 
 def _cuda_merged(program: Program, rounded: bool) -> Program:
