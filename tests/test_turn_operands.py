@@ -27,10 +27,11 @@ from tang_egg.codegen.turn_operands import copies, turn_operands
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Tensor
-from tang_egg.pipeline import extract, extract_for
+from tang_egg.pipeline import extract, extract_for, sources
 from tang_egg.program import Program
 from tang_egg.saturate import Limits
 from tang_egg.verify import sample_inputs
+from tests.cuda_compile import compiled, spills
 from tests.mma_graphs import multiply
 from tests.test_lower_mma import CLOSE, error, simulate
 
@@ -244,6 +245,16 @@ def test_fragments_across_lines_meet_no_bank_twice(register: int) -> None:
     assert (at == row // 32 * 4096 + element_byte(8 + column, row % 32, 4)).all()
     for warp in at.reshape(4, 32):
         assert len(set(warp // 4 % 32)) == 32
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: multiply(4096, 4096, 4096, False, "f32"), lambda: attend(2048, 2048, 64, causal=True)]
+)
+def test_kernels_compile_without_spills(made: Callable[[], Graph]) -> None:
+    for text in sources(made(), "cuda", products="tf32").values():
+        said = compiled(text)
+        assert spills(said) == 0
+        assert "C75" not in said  # products that the compiler serializes
 
 
 def test_what_registers_hold_is_said_by_the_kernel() -> None:
