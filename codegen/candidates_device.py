@@ -1,8 +1,8 @@
 """Schedules for a chip with matrix units, the best guess first, from the structure of a kernel's comprehension alone.
 
 Where a kernel is a stream of products (mma_plan), the tile follows from what a thread can hold: for each column of the
-scores half a register and a quarter for their packed form, for each column of the state half a register. Everything
-else runs on grids of threads (candidates_grid).
+scores half a register and a quarter for their packed form (of f32, half), for each column of the state half a register.
+Everything else runs on grids of threads (candidates_grid).
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _nested(p: Plan) -> list[Schedule]:
     busy = columns <= 64 and _busy(p)
     for consumers in (2, 3) if busy else (3, 2):
         room = REGISTERS[consumers][1] - SPARE - columns // 2
-        most = room * 4 // (2 * len(p.contractions) + 1) // 16 * 16
+        packed = 2 if p.dtype == "f32" else 1
+        most = room * 4 // (2 * len(p.contractions) + packed) // 16 * 16
         rows = 64 * consumers
         for stream in dict.fromkeys(min(most, n) for n in (*((192,) if busy else ()), 128, 176, 96, 80, 64)):
             if stream < 32 or (consumers == 3 and (columns > 64 or stream < 128)):

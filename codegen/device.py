@@ -13,7 +13,8 @@
                 | CopyOut(map, stage, slot, box, line, at) | CopyCommit() | CopyDrain(pending, reading)
                 | Mma(acc, a, b, steps, fresh)               acc (64 x N) += a (64 x K) · b (K x N), asynchronously
                 | MmaFence() | MmaCommit() | MmaWait(pending, pins)
-                | StoreTile(stage, slot, box, chunk, line, values) | LoadTile(target, at, stage, slot, box, chunk, line)
+                | StoreTile(stage, slot, box, chunk, line, values, major)
+                | LoadTile(target, at, stage, slot, box, chunk, line, major)
                 | Sync(id, threads) | Announce(id, threads) | WarpSync() | ProxyFence()
                 | Ticket(name, counter) | Retire(counter)    the next tile of a shared counter; the last block resets it
     operand   ::= Tile(stage, slot, major, first) | Packed(buffer, first)
@@ -29,7 +30,9 @@ themselves and StoreTile and LoadTile by their addresses. An operand of major "k
 Fragments. An accumulator of 64 x N is a register array of N/2 f32: register 4j + 2h + e of a thread holds row
 16·(thread / 32) + (thread % 32) / 4 + 8h and column 8j + 2·(thread % 4) + e. A packed operand of 64 x K is a register
 array of K/4 pairs of 16 bits: register 4j + 2k + h holds row as above and columns 16j + 8k + 2·(thread % 4) + 0 and 1;
-so registers 4j + 2h + (0, 1) of an accumulator, rounded and paired, are the operand of the next product.
+so registers 4j + 2h + (0, 1) of an accumulator, rounded and paired, are the operand of the next product. A packed
+operand of f32 is a register array of K/2: register 4j + 2k + h holds column 8j + 4k + thread % 4. An accumulator has
+these elements in other threads of the four that share a row (codegen/mma_regroup.py).
 
 Asynchrony. A product reads its shared operand at any time between Mma and the MmaWait that covers it, a CopyIn writes
 at any time until its signal's phase completes, a CopyOut reads until it is drained. `Await` with parity p returns once
@@ -154,7 +157,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A register operand: pairs from register `first` of `buffer` on."""
+    """A register operand: pairs, or f32, from register `first` of `buffer` on."""
 
     buffer: Buffer
     first: int = 0
@@ -294,7 +297,8 @@ class StoreTile:
     """Stores a chunk of a fragment of this warp group into 64 lines of a box, from `line` on.
 
     Types of 16 bits: chunk c is columns 16c ... of the box, `values` four pairs as in a packed operand. f32: chunk c is
-    columns 8c ..., `values` the four registers of an accumulator.
+    columns 8c ..., `values` the four registers of an accumulator. `major` "mn", of f32: the 64 rows run along the lines
+    of two boxes from `box` on, chunk c is lines 8c ... from `line` on.
     """
 
     stage: Stage
@@ -303,13 +307,15 @@ class StoreTile:
     chunk: int
     line: Expr
     values: tuple[Expr, Expr, Expr, Expr]
+    major: str = "k"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTile:
     """Loads chunk `chunk` (16 columns) of 64 lines of a box as four packed registers, from `at` on.
 
-    `major` "mn": lines run along the contraction index instead, from line 16·chunk, and `line` is the first column.
+    f32: 8 columns, as the four registers of an accumulator. `major` "mn": lines run along the contraction index
+    instead, from line 16·chunk (f32: 8·chunk, and 64 rows are two boxes), and `line` is the first column.
     """
 
     target: Buffer

@@ -2,7 +2,7 @@
 
 Rules: stages, signals and maps are those of the launch, slots inside their rings; a copy's box is a box of its stage;
 a product's accumulator, operands and steps fit, with rows along lines only for types of 16 bits; fragments fit their
-lines, registers and types; barriers are 1 ... 15, of whole warps; counters exist and are retired.
+boxes, lines, registers and types; barriers are 1 ... 15, of whole warps; counters exist and are retired.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ class _Fit:
             return
         held = s.a.buffer
         self.need(
-            held.type == f"{s.b.stage.type}x2" and d.BYTES[s.b.stage.type] == 2,
+            held.type == (f"{s.b.stage.type}x2" if d.BYTES[s.b.stage.type] == 2 else "f32"),
             f"a packed operand of {held.type} with one of {s.b.stage.type}",
-            "pack pairs of the other operand's type, of 16 bits",
+            "pack pairs of the other operand's type of 16 bits, or single f32",
         )
         self.need(
             s.a.first >= 0 and s.a.first + 4 * s.steps <= (held.size.value or 0),
@@ -165,16 +165,21 @@ class _Fit:
         short = d.BYTES[stage.type] == 2
         columns = 16 if short else 8
         pair = f"{stage.type}x2"
-        transposed = isinstance(s, d.LoadTile) and s.major == "mn"
-        lines, width = (stage.width, stage.lines) if transposed else (stage.lines, stage.width)
-        box = constant(s.box)
-        self.need(box is None or 0 <= box < stage.boxes, f"box {box} of {stage.boxes}", "stay inside the tile")
+        transposed = s.major == "mn"
+        boxes = 64 // stage.width if transposed else 1
+        lines, width = (boxes * stage.width, stage.lines) if transposed else (stage.lines, stage.width)
+        first, down = (0, line) if transposed and isinstance(s, d.StoreTile) else (line, 0)
+        box = constant(s.box) or 0
+        last = box + boxes - 1
+        self.need(0 <= box and last < stage.boxes, f"box {last} of {stage.boxes}", "stay inside the tile")
         self.need(
-            line >= 0 and line + 64 <= lines and s.chunk >= 0 and (s.chunk + 1) * columns <= width,
+            first >= 0 <= down and first + 64 <= lines and s.chunk >= 0 and down + (s.chunk + 1) * columns <= width,
             f"64 rows from {line} on and chunk {s.chunk} of {lines} x {width}",
             "keep the fragment inside one box",
         )
+        self.need(s.major in ("k", "mn"), f"a fragment of major '{s.major}'", 'take "k" or "mn"')
         if isinstance(s, d.StoreTile):
+            self.need(not (short and transposed), f"{stage.type} stored across lines", "store f32 so, or along lines")
             types = {v.type for v in s.values}
             wanted = {pair} if short else {"f32"}
             self.need(
@@ -183,11 +188,10 @@ class _Fit:
                 f"store four of {min(wanted)}",
             )
             return
-        self.need(s.major in ("k", "mn"), f"a fragment of major '{s.major}'", 'take "k" or "mn"')
         self.need(
-            short and s.target.type == pair,
+            s.target.type == (pair if short else "f32"),
             f"a stage of {stage.type} loaded into registers of {s.target.type}",
-            "load types of 16 bits into pairs of the same type",
+            "load types of 16 bits into pairs of the same type, others as f32",
         )
         self.need(
             s.at >= 0 and s.at + 4 <= (s.target.size.value or 0),

@@ -58,7 +58,7 @@ class Issue(Copies):
 
         def run() -> None:
             if isinstance(a, d.Packed):
-                left = product.packed(self.registers[a.buffer.name][a.first : a.first + b.depth // 4])
+                left = product.packed(self.registers[a.buffer.name][a.first : a.first + 4 * s.steps])
             else:
                 left = a.matrix(tiles)
             product.multiply(acc, left, b.matrix(tiles), fresh)
@@ -123,24 +123,34 @@ class Issue(Copies):
     def on_store_tile(self, s: d.StoreTile) -> None:
         self.whole("StoreTile")
         slot, box, line = (self.uniform(e, "where a fragment lies") for e in (s.slot, s.box, s.line))
-        region = self.region(s.stage, slot, range(box, box + 1), range(line, line + 64), "StoreTile")
+        turned = s.major == "mn"
+        boxes, lines = _taken(s, box, line)
+        region = self.region(s.stage, slot, boxes, lines, "StoreTile")
         shape = (self.width,) if lanes(s.values[0].type) == 1 else (2, self.width)
         values = np.stack([np.broadcast_to(self.expr(v), shape) for v in s.values])
         chunk = product.chunk_packed(typed(values, s.stage.type))
-        first = chunk.shape[1] * s.chunk
         self.shared.store(region, self.who)
+        if turned:
+            tile = self.shared.tiles[s.stage.name][slot, boxes.start : boxes.stop, lines.start : lines.stop]
+            tile[:] = chunk.T.reshape(len(lines), len(boxes), s.stage.width).swapaxes(0, 1)
+            return
+        first = chunk.shape[1] * s.chunk
         self.shared.tiles[s.stage.name][slot, box, line : line + 64, first : first + chunk.shape[1]] = chunk
 
     def on_load_tile(self, s: d.LoadTile) -> None:
         self.whole("LoadTile")
         slot, box, line = (self.uniform(e, "where a fragment lies") for e in (s.slot, s.box, s.line))
-        along = range(line, line + 64) if s.major == "k" else range(16 * s.chunk, 16 * s.chunk + 16)
-        region = self.region(s.stage, slot, range(box, box + 1), along, "LoadTile")
+        short = d.BYTES[s.stage.type] == 2
+        columns = 16 if short else 8
+        along = range(line, line + 64) if s.major == "k" else range(columns * s.chunk, columns * (s.chunk + 1))
+        boxes = range(box, box + (1 if s.major == "k" else 64 // s.stage.width))
+        region = self.region(s.stage, slot, boxes, along, "LoadTile")
         self.shared.settled(region, self.who, "LoadTile reads")
         self.touch(s.target.name, True)
-        lines = self.shared.tiles[s.stage.name][slot, box, along.start : along.stop]
+        lines = np.concatenate(list(self.shared.tiles[s.stage.name][slot, boxes.start : boxes.stop]), axis=1)
+        lines = lines[along.start : along.stop]
         if s.major == "k":
-            chunk = lines[:, 16 * s.chunk : 16 * s.chunk + 16]
+            chunk = lines[:, columns * s.chunk : columns * (s.chunk + 1)]
         else:
             chunk = lines[:, line : line + 64].T
         product.set_packed(self.registers[s.target.name][s.at : s.at + 4], chunk, s.stage.type)
@@ -148,6 +158,14 @@ class Issue(Copies):
     def on_proxy_fence(self, s: d.ProxyFence) -> None:
         if self.mask is None:
             self.shared.fence(self.who)
+
+
+def _taken(s: d.StoreTile, box: int, line: int) -> tuple[range, range]:
+    """The boxes and lines that a fragment is stored into."""
+    if s.major == "mn":
+        first = line + 8 * s.chunk
+        return range(box, box + 64 // s.stage.width), range(first, first + 8)
+    return range(box, box + 1), range(line, line + 64)
 
 
 class _Product:

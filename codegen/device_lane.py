@@ -38,6 +38,7 @@ _EXTRA: dict[str, Any] = {
     "fast_recip": lambda x: np.divide(1.0, x),
     "fast_max": np.fmax,
     "fast_min": np.fmin,
+    "round_tf32": lambda x: round_tf32(x, nearest=True),
     "udiv": np.floor_divide,
     "umod": np.remainder,
 }

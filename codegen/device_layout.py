@@ -37,6 +37,12 @@ def packed_place(thread: Any, register: Any) -> tuple[Any, Any]:
     return row_of(thread) + 8 * h, 16 * j + 8 * k + 2 * (thread % 4)
 
 
+def single_place(thread: Any, register: Any) -> tuple[Any, Any]:
+    """(row, column) of a register of a packed operand of 64 x K of 32 bits."""
+    j, k, h = register // 4, register // 2 % 2, register % 2
+    return row_of(thread) + 8 * h, 8 * j + 4 * k + thread % 4
+
+
 def matrix_address(thread: Any, chunk: int, line: Any, major: str = "k") -> Any:
     """The byte of a box that a thread gives to a load or store of four 8 x 8 matrices of 16 bits, swizzled.
 
@@ -53,3 +59,13 @@ def matrix_address(thread: Any, chunk: int, line: Any, major: str = "k") -> Any:
 def pair_address(thread: Any, chunk: int, line: Any, half: int) -> Any:
     """The byte of a box where a thread stores registers 2·half + (0, 1) of a chunk of an accumulator of f32."""
     return element_byte(line + row_of(thread) + 8 * half, 8 * chunk + 2 * (thread % 4), 4)
+
+
+def turned_address(thread: Any, register: Any, chunk: int, line: Any, lines: int) -> Any:
+    """The byte of a tile where a thread stores or loads register 2h + e of a chunk of f32 whose rows run along lines.
+
+    The tile has boxes of `lines` lines; the fragment's 64 rows are two of them, its columns lines from `line` on.
+    """
+    h, e = register // 2, register % 2
+    row, down = row_of(thread) + 8 * h, line + 8 * chunk + 2 * (thread % 4) + e
+    return row // 32 * (lines * LINE) + element_byte(down, row % 32, 4)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tang_egg.codegen.device import BYTES, GROUP, STEP
 from tang_egg.codegen.device_lane import Array, round_tf32, typed
-from tang_egg.codegen.device_layout import accumulator_place, packed_place
+from tang_egg.codegen.device_layout import accumulator_place, packed_place, single_place
 from tang_egg.codegen.device_memory import Region
 
 _THREADS = np.arange(GROUP)
@@ -57,7 +57,12 @@ def set_accumulator(registers: Array, matrix: Array) -> None:
 
 
 def packed(registers: Array) -> Array:
-    """The 64 x K matrix that packed registers (K/4, 2, 128) hold."""
+    """The 64 x K matrix that packed registers hold: (K/4, 2, 128), or (K/2, 128) of f32, cut off to tf32."""
+    if registers.ndim == 2:
+        row, column = single_place(_THREADS, np.arange(len(registers))[:, None])
+        single = np.zeros((64, 2 * len(registers)), registers.dtype)
+        single[row, column] = registers
+        return round_tf32(single, nearest=False)
     row, column = packed_place(_THREADS, np.arange(len(registers))[:, None])
     full = np.zeros((64, 4 * len(registers)), registers.dtype)
     full[row, column], full[row, column + 1] = registers[:, 0], registers[:, 1]
@@ -65,12 +70,15 @@ def packed(registers: Array) -> Array:
 
 
 def chunk_packed(values: Array) -> Array:
-    """The 64 x 16 matrix of four packed registers (4, 2, 128), or 64 x 8 of four registers (4, 128) of f32."""
+    """The 64 x 16 matrix of four packed registers (4, 2, 128), or 64 x 8 of an accumulator's four (4, 128)."""
     return packed(values) if values.ndim == 3 else accumulator(values)
 
 
 def set_packed(registers: Array, matrix: Array, type: str) -> None:
-    """Writes a 64 x K matrix into packed registers (a view of K/4 of them)."""
+    """Writes a 64 x K matrix into packed registers (a view of K/4 of them); one of f32 as an accumulator lies."""
+    if registers.ndim == 2:
+        set_accumulator(registers, matrix)
+        return
     row, column = packed_place(_THREADS, np.arange(len(registers))[:, None])
     registers[:, 0], registers[:, 1] = typed(matrix[row, column], type), typed(matrix[row, column + 1], type)
 

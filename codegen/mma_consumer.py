@@ -29,6 +29,7 @@ from tang_egg.codegen.mma_cells import Cells
 from tang_egg.codegen.mma_domain import Range, divided, tile_range
 from tang_egg.codegen.mma_memory import Ring
 from tang_egg.codegen.mma_outputs import Outputs
+from tang_egg.codegen.mma_regroup import regroup
 from tang_egg.codegen.mma_state import Streams
 
 
@@ -48,6 +49,7 @@ class Consumer(Outputs):
                 "column_offset", Form(2 * w.integer("pair", Call("umod", (Form(lane), number(4)), "i64")))
             )
             self._declare()
+            self.regroup = regroup(w, Form(lane)) if self.packed and self.plan.dtype == "f32" else None
             self.at = {r.name: self.start(r, 0) for r in m.rings}
             if m.outer is not None and not self.plan.direct and not self.plan.contractions:
                 self.ahead = self.start(m.outer, 0)

@@ -65,8 +65,11 @@ class Frame:
                 raise Refused(f"rows of '{t.name}' are not multiples of 16 bytes")
             if len(t.axes) > 5:
                 raise Refused(f"'{t.name}' has more than five axes")
+            if self.plan.turned and kind != "f32":
+                raise Refused(f"'{t.name}' lies across the tiles")
             box = [1] * len(t.axes)
-            box[t.axes.index(self.plan.row)], box[-1] = 64, width
+            box[t.axes.index(self.plan.column if self.plan.turned else self.plan.row)] = 32 if self.plan.turned else 64
+            box[-1] = width
             m = TensorMap(self.w.name(f"{t.name}_map"), self.written[t], t.shape, tuple(box))
             self.out_maps[t] = m
             self.maps.append(m)
@@ -79,7 +82,8 @@ class Frame:
             if operand.major != "k" or stage.boxes * width < self.g.columns:
                 raise Refused("the resident operand is smaller than the output")
         else:
-            self.out_stage = Stage(self.w.name("out_tile"), kind, 1, 64, 2 * self.g.groups)
+            boxes, lines = (2, 32) if self.plan.turned else (1, 64)
+            self.out_stage = Stage(self.w.name("out_tile"), kind, boxes, lines, 2 * self.g.groups)
             self.stages.append(self.out_stage)
 
     # -- tiles

@@ -104,13 +104,20 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
         elif longest > LONGEST:
             raise Refused("the contraction is too long to keep its left operand")
     if schedule.unit == "tf32":
-        if any(o.major != "k" for o in _operands(plan)):
-            raise Refused("tf32 operands must be contiguous along the contraction")
-        if plan.matrices and not plan.direct:
-            raise Refused("left factors that are computed, in tf32")
+        across = next(iter(lying_across(plan)), None)
+        if across is not None:
+            raise Refused(f"'{across.read.source.name}' is not contiguous along the contraction, as tf32 has to be")
     elif plan.dtype == "f32":
         raise Refused("f32 operands, and no unit that the schedule allows for them")
     return Geometry(rows, groups, stream, columns, chunk)
+
+
+def lying_across(plan: Plan) -> list[Operand]:
+    """The f32 operands that products read from shared memory, but that are not contiguous along the contraction."""
+    if plan.dtype != "f32":
+        return []
+    in_registers = () if plan.direct else plan.staged
+    return [o for o in dict.fromkeys(_operands(plan)) if o.major != "k" and o not in in_registers]
 
 
 def _bytes(t: Tensor) -> int:
@@ -195,7 +202,9 @@ class Memory:
         stage = Stage(self.named(f"{source.name}_tile"), kind, boxes, lines, ring.depth)
         box = [1] * len(source.shape)
         box[o.lead], box[-1] = lines, width
-        m = TensorMap(self.named(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), kind == "f32")
+        # what scalars are computed from is rounded only after that
+        rounds = kind == "f32" and (o not in self.plan.staged or self.plan.copied)
+        m = TensorMap(self.named(f"{source.name}_map"), self.buffers[source], source.shape, tuple(box), rounds)
         ring.placed.append(Placed(o, stage, m, inner, outer))
 
     def copies(

@@ -1,7 +1,8 @@
 """Outputs of a tile: f of the state, rounded, through swizzled shared memory to global memory.
 
 Rows that are wide leave by bulk stores: box by box through two buffers of the warp group, or all at once through its
-rows of the resident operand, which nobody needs any more. One value per row is stored directly.
+rows of the resident operand, which nobody needs any more. Where outputs are contiguous along the rows of a tile, its
+columns become lines there. One value per row is stored directly.
 """
 
 from __future__ import annotations
@@ -91,15 +92,20 @@ class Outputs(Products):
         at = {**here, p.row: here[p.row] + 64 * variable("group")}
         if self.schedule.reuse:
             self._leave_at_once(t, acc, at)
+        elif p.turned:
+            self._leave_turned(t, acc, at)
         else:
             self._leave_in_turn(t, acc, at)
 
-    def _coordinates(self, t: Tensor, at: dict[Index, Affine], box: int, width: int) -> tuple[Expr, ...]:
-        assert self.plan.column is not None
-        mapping = {**at, self.plan.column: at[self.plan.column] + box * width}
+    def _coordinates(self, t: Tensor, at: dict[Index, Affine], box: int, width: int, row: int = 0) -> tuple[Expr, ...]:
+        p = self.plan
+        assert p.column is not None
+        mapping = {**at, p.column: at[p.column] + box * width, p.row: at[p.row] + row}
         return tuple(Form(mapping[i]) for i in t.axes)
 
-    def _chunk(self, stage: Stage, slot: Expr, box: Expr, inside: int, line: Expr, acc: Buffer, column: int) -> None:
+    def _chunk(
+        self, stage: Stage, slot: Expr, box: Expr, inside: int, line: Expr, acc: Buffer, column: int, major: str = "k"
+    ) -> None:
         """One chunk of columns, from `column` on, into its box."""
         if stage.type == "f32":
             values: list[Expr] = [Load(acc, number(column // 2 + n), "f32") for n in range(4)]
@@ -107,7 +113,7 @@ class Outputs(Products):
             pairs = [tuple(Load(acc, number(column // 2 + 2 * n + e), "f32") for e in (0, 1)) for n in range(4)]
             values = [Build(x, f"{stage.type}x2") for x in pairs]
         a, b, c, d = values
-        self.w.out.append(StoreTile(stage, slot, box, inside, line, (a, b, c, d)))
+        self.w.out.append(StoreTile(stage, slot, box, inside, line, (a, b, c, d), major))
 
     def _leave_in_turn(self, t: Tensor, acc: Buffer, at: dict[Index, Affine]) -> None:
         """Box by box through two buffers of this warp group."""
@@ -128,6 +134,31 @@ class Outputs(Products):
             w.out.append(Sync(Form(1 + group), 128))
             copy = CopyOut(self.out_maps[t], stage, slot, 0, number(0), self._coordinates(t, at, box, stage.width))
             w.out.append(If(self.first_thread(), (copy, CopyCommit())))
+            w.out.append(WarpSync())
+
+    def _leave_turned(self, t: Tensor, acc: Buffer, at: dict[Index, Affine]) -> None:
+        """Columns become lines, a few of them at a time, through two buffers of this warp group."""
+        w, stage = self.w, self.out_stage
+        assert stage is not None
+        group = variable("group")
+        blocks = self.g.columns // stage.lines
+        for block in range(blocks):
+            slot = Form(2 * group + block % 2)
+            pending = 0 if block == 0 and blocks % 2 else 1
+            w.out.append(If(self.first_thread(), (CopyDrain(pending, True),)))
+            w.out.append(Sync(Form(1 + group), 128))
+            for inside in range(stage.lines // 8):
+                self._chunk(stage, slot, number(0), inside, number(0), acc, block * stage.lines + 8 * inside, "mn")
+            w.out.append(ProxyFence())
+            w.out.append(Sync(Form(1 + group), 128))
+            copies = tuple(
+                CopyOut(
+                    self.out_maps[t], stage, slot, box, number(0),
+                    self._coordinates(t, at, block, stage.lines, box * stage.width),
+                )
+                for box in range(stage.boxes)
+            )  # fmt: skip
+            w.out.append(If(self.first_thread(), (*copies, CopyCommit())))
             w.out.append(WarpSync())
 
     def _leave_at_once(self, t: Tensor, acc: Buffer, at: dict[Index, Affine]) -> None:

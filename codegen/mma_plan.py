@@ -4,12 +4,17 @@
                                                     h(i, k)              a row part, folded along the columns of a tile
     P, h over reads and contractions S(i, k) = Σ_d A(i, d) · B(k, d)     products of their own for each tile of k
 
+Operands of 32 bits are read from shared memory only where they lie along k; a left factor may come through registers
+instead, in any order. So a plain product of f32 whose B lies across is seen the other way round, out' = B' · A': its
+rows are the columns of the output, which leaves across its tiles.
+
 A plain product, a product with scaled operands, two products that share one operand, and a cascade whose lifts hold a
 product are all of this shape. Nothing here asks what the computation is called.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index, affine
@@ -105,13 +110,46 @@ class Plan:
         """Whether all matrix parts multiply operands as they stand in memory."""
         return all(m.plain is not None for m in self.matrices) and not self.rows and not self.contractions
 
+    @property
+    def copied(self) -> bool:
+        """Whether left factors are what is read, and nothing else is made of it."""
+        return not self.rows and not self.contractions and all(isinstance(m.left, Read) for m in self.matrices)
+
+    @property
+    def turned(self) -> bool:
+        """Whether outputs are contiguous along the rows of tiles."""
+        return self.column is not None and any(self.column in t.axes and t.axes[-1] is self.row for t in self.outputs)
+
     def part_of(self, part: int) -> Scalar:
         """Component `part` of the fold."""
         return part_of(self.group, part)
 
 
 def plan(outputs: tuple[Tensor, ...]) -> Plan:
-    """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape."""
+    """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape.
+
+    Columns run along the last axis of the outputs; of f32, along another one if there is no plan else.
+    """
+    try:
+        return _plan(outputs, None)
+    except Refused as refused:
+        for column in _others(outputs):
+            with suppress(Refused):
+                return _plan(outputs, column)
+        raise refused from None
+
+
+def _others(outputs: tuple[Tensor, ...]) -> tuple[Index, ...]:
+    """The axes along which columns could run where an output of f32 leaves across its tiles."""
+    reads = [s for t in outputs for s in walk(t.body) if isinstance(s, Read)]
+    if len(outputs) != 1 or outputs[0].dtype != "f32" or not any(s.source.dtype == "f32" for s in reads):
+        return ()
+    inner = {i for s in walk(outputs[0].body) if isinstance(s, Reduce) for i in free(s)}
+    return tuple(i for i in outputs[0].axes[:-1] if i in inner)
+
+
+def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
+    """The plan with columns along `across`, or else along the last axis."""
     group = _group(outputs)
     (stream,) = group.indices
     needed = sorted(set().union(*(_needed(group, t) for t in outputs)))
@@ -119,13 +157,17 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     if any(group.monoid.components[n].axes for n in needed):
         raise Refused("a component of the state has axes of its own")
     contractions = tuple(dict.fromkeys(s for x in lifts.values() for s in walk(x) if isinstance(s, Reduce)))
-    column = _column(outputs, lifts, contractions)
+    column = across if across is not None else _column(outputs, lifts, contractions)
     matrices: list[MatrixPart] = []
     row = _row(outputs, lifts, contractions, stream, column)
     for n, lift in lifts.items():
         if column is not None and column in free(lift):
             matrices.append(_matrix(n, lift, row, column, stream))
     rows = tuple(n for n in lifts if n not in {m.part for m in matrices})
+    if not rows and not contractions and matrices and column is not None and across is None:
+        if _better_turned(outputs, matrices, column):
+            row, column, matrices = column, row, [_turned(m) for m in matrices]
+        matrices = [_in_registers(m) for m in matrices]
     found = tuple(_contraction(c, row, stream) for c in contractions)
     if not matrices and not found:
         raise Refused("nothing in it is a product of matrices")
@@ -151,7 +193,8 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     if free_all - frozenset(axes) - {stream}:
         raise Refused("an index that no output has")
     for t in outputs:
-        if row not in t.axes or (column in t.axes and t.axes[-1] is not column):
+        # what lies across its tiles leaves so, of f32
+        if row not in t.axes or (column in t.axes and t.axes[-1] not in (column, row)):
             raise Refused(f"'{t.name}' lies across the tiles")
         if any(i not in t.axes for i in batch):
             raise Refused(f"'{t.name}' has other tiles than the rest")
@@ -257,6 +300,24 @@ def _matrix(part: int, lift: Scalar, row: Index, column: Index, stream: Index) -
     value = times(left)
     plain = matrix(value, stream, row) if isinstance(value, Read) else None
     return MatrixPart(part, value, operand, plain)
+
+
+def _better_turned(outputs: tuple[Tensor, ...], matrices: list[MatrixPart], column: Index) -> bool:
+    """Whether plain products of f32 have right operands that lie across, and left ones that do not."""
+    across = all(m.right.major == "mn" and m.plain is not None and m.plain.major == "k" for m in matrices)
+    return across and all(m.right.dtype == "f32" for m in matrices) and all(column in t.axes for t in outputs)
+
+
+def _turned(m: MatrixPart) -> MatrixPart:
+    """A plain product with its operands exchanged."""
+    assert m.plain is not None
+    return MatrixPart(m.part, m.right.read, m.plain, m.right)
+
+
+def _in_registers(m: MatrixPart) -> MatrixPart:
+    """The product with a left operand of f32 that lies across as one that passes through registers."""
+    across = m.plain is not None and m.plain.dtype == "f32" and m.plain.major == "mn"
+    return MatrixPart(m.part, m.left, m.right, None) if across else m
 
 
 def matrix(read: Read, inner: Index, outer: Index) -> Operand:

@@ -40,6 +40,7 @@ from tang_egg.codegen.mma_frame import Frame
 from tang_egg.codegen.mma_linear import COLUMN, Place, Value, cell_of, put
 from tang_egg.codegen.mma_memory import Placed, Ring
 from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_regroup import Regroup
 from tang_egg.codegen.mma_state import Streams
 from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts
 from tang_egg.ir import EVERYWHERE, Read, Scalar, Test, free, walk
@@ -55,6 +56,7 @@ class Products(Frame):
     ahead: tuple[Var, Var]
     ahead_of: dict[Read, Buffer]
     at: dict[str, tuple[Var, Var]]
+    regroup: Regroup | None
     resident_slot: Expr
     column_offset: Affine
     leaving: Var | None
@@ -68,10 +70,12 @@ class Products(Frame):
             w.out.append(Declare(b))
             return b
 
-        pair = f"{p.dtype}x2"
+        # operands of 32 bits take a register each, two of 16 bits share one
+        single = p.dtype == "f32"
+        pair, count = ("f32", g.stream // 2) if single else (f"{p.dtype}x2", g.stream // 4)
         self.scores = {c.node: array("scores", "f32", g.stream // 2) for c in p.contractions}
         self.acc = {m.part: array("acc", "f32", g.columns // 2) for m in p.matrices}
-        self.raw = {} if p.direct else {o.read: array("raw", pair, g.stream // 4) for o in p.staged}
+        self.raw = {} if p.direct else {o.read: array("raw", pair, count) for o in p.staged}
         lifts = [*(m.left for m in p.matrices), *(p.group.body[n] for n in p.rows)]
         beside = dict.fromkeys(
             r for x in lifts if not p.contractions for r in walk(x)
@@ -83,12 +87,12 @@ class Products(Frame):
             if p.contractions:
                 if len({m.left for m in p.matrices}) > 1:
                     raise Refused("matrix parts with different left factors")
-                one = array("weights", pair, g.stream // 4)
+                one = array("weights", pair, count)
                 self.packed = [{m.part: one for m in p.matrices}]
             else:
                 lefts = dict.fromkeys(m.left for m in p.matrices)
                 for _ in (0, 1):
-                    arrays = {x: array("weights", pair, g.stream // 4) for x in lefts}
+                    arrays = {x: array("weights", pair, count) for x in lefts}
                     self.packed.append({m.part: arrays[m.left] for m in p.matrices})
 
     def _k(self, found: Range, step: Affine) -> Affine:
@@ -168,11 +172,12 @@ class Products(Frame):
     def _load(self, placed: Placed, target: Buffer, slot: Expr) -> None:
         """The rows of this warp group of a staged operand, as packed pairs."""
         width, major = self.plan.width, placed.operand.major
-        for chunk in range(self.g.stream // 16):
+        side = width // 4
+        for chunk in range(self.g.stream // side):
             if major == "k":
-                box, inside, line = number(chunk * 16 // width), chunk * 16 % width // 16, Form(64 * variable("group"))
+                box, inside, line = number(chunk // 4), chunk % 4, Form(64 * variable("group"))
             else:
-                box, inside, line = Form(variable("group")), chunk, number(0)
+                box, inside, line = Form(64 // width * variable("group")), chunk, number(0)
             self.w.out.append(LoadTile(target, 4 * chunk, placed.stage, slot, box, inside, line, major))
 
     def _fetch_columns(self, streams: Streams, first: Affine) -> None:
@@ -214,8 +219,10 @@ class Products(Frame):
         p, w = self.plan, self.w
         first = w.integer("column", Form(k + self.column_offset))
         packed = {} if scores else self.packed[which]
-        values = TileValues(p, scores, raw, packed)
-        masked = False if not self.live.masked else masked
+        values = TileValues(p, scores, raw, packed, self.regroup)
+        # what is only copied has zeros where the stream has ended
+        zeros = p.copied and p.group.where.everywhere
+        masked = False if not self.live.masked or zeros else masked
         where = EVERYWHERE if masked is False else p.group.where
         tail = Test(p.stream.size - 1 - affine(p.stream) >= 0) if self.live.ragged and masked is not False else None
         needed = needs_mask(self.live, found, k) if masked is None else None
@@ -252,6 +259,13 @@ class Products(Frame):
         w = self.w
         score = next(iter(self.scores.values()))
         target = next(iter(self.packed[0].values()))
+        if self.regroup is not None:
+            with w.loop("j", number(0), number(self.g.stream // 8), "unrolled") as j:
+                for h in (0, 1):
+                    own = tuple(cell_of(score, Place(h, e, j)) for e in (0, 1))
+                    for k, value in enumerate(self.regroup.pair((own[0], own[1]), True)):
+                        w.out.append(Store(target, Form(4 * j + 2 * k + h), value))
+            return
         with w.loop("j", number(0), number(self.g.stream // 4), "unrolled") as j:
             pair = tuple(Load(score, Form(2 * j + e), "f32") for e in (0, 1))
             w.out.append(Store(target, Form(j), Build(pair, target.type)))

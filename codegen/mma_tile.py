@@ -16,6 +16,7 @@ from tang_egg.codegen.kernel import Buffer, Build, Call, Expr, Form, Lane, Load,
 from tang_egg.codegen.mma_cells import Cells
 from tang_egg.codegen.mma_linear import CELL, COLUMN, Place, Value, cell_of, linear, put, sum_of, term_of
 from tang_egg.codegen.mma_plan import MatrixPart, Plan, factors
+from tang_egg.codegen.mma_regroup import Regroup
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import Apply, Const, Domain, Reduce, Scalar, Statistic, Test, walk
 
@@ -62,13 +63,18 @@ class TileValues:
     """What a tile of the stream holds in registers: scores from products, or raw operands from shared memory.
 
     `settle` may put the head's lift, masked, into the place of the scores. `keep` leaves the left factor of a matrix
-    part where its product will take it from: in place of the scores as f32, or packed.
+    part where its product will take it from: in place of the scores as f32, or packed, through `regroup` if of f32.
     """
 
     def __init__(
-        self, plan: Plan, scores: dict[Scalar, Buffer], raw: dict[Scalar, Buffer], packed: dict[int, Buffer]
+        self,
+        plan: Plan,
+        scores: dict[Scalar, Buffer],
+        raw: dict[Scalar, Buffer],
+        packed: dict[int, Buffer],
+        regroup: Regroup | None = None,
     ) -> None:
-        self.plan, self.scores, self.raw, self.packed = plan, scores, raw, packed
+        self.plan, self.scores, self.raw, self.packed, self.regroup = plan, scores, raw, packed, regroup
         self.in_place = bool(scores)
         self.folded: dict[int, Folded] = {}
 
@@ -81,6 +87,8 @@ class TileValues:
 
     def _unpacked(self, b: Buffer, at: Place) -> Expr:
         assert at.j is not None
+        if b.type == "f32":
+            return cell_of(b, at)
         pair = Load(b, Form(2 * at.j + at.h), b.type)
         return Call("cast", (Lane(pair, at.e, self.plan.dtype),), "f32")
 
@@ -154,6 +162,10 @@ class TileValues:
                 w.out.append(put(score, Place(h, e, j), value))
             return
         target = self.packed[m.part]
+        if self.regroup is not None:
+            for k, value in enumerate(self.regroup.pair(pair, not self.plan.copied)):
+                w.out.append(Store(target, Form(4 * j + 2 * k + h), value))
+            return
         w.out.append(Store(target, Form(2 * j + h), Build(pair, target.type)))
 
 

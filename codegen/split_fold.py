@@ -37,14 +37,17 @@ SHARE, KEYS = 1024, 256
 """Points of the stream that a share has at least; and in a long stream, where each point has a product of its own."""
 
 
-def split_streams(program: Program, units: int, rows: int = 128, columns: int = 256) -> Program:
-    """The program with streams split where their tiles fill less than half of `units` multiprocessors."""
+def split_streams(program: Program, units: int, rows: int = 128, columns: int = 256, rounds: bool = False) -> Program:
+    """The program with streams split where their tiles fill less than half of `units` multiprocessors.
+
+    `rounds`: operands of f32 may be rounded for matrix units; else they are for plain threads.
+    """
     kernels: list[KernelPlan] = []
     changed: dict[Tensor, Tensor] = {}
     taken = {t.name for t in program.tensors} | {i.name for i in program.graph.inputs}
     for k in program.kernels:
         outputs = tuple(reading(t, changed) for t in k.outputs)
-        pieces = _split(outputs, units, rows, columns, taken)
+        pieces = _split(outputs, units, rows, columns, taken, rounds)
         if pieces is None:
             kernels.append(KernelPlan(k.name, outputs, k.laws))
         else:
@@ -58,7 +61,7 @@ def split_streams(program: Program, units: int, rows: int = 128, columns: int = 
 
 
 def _split(
-    outputs: tuple[Tensor, ...], units: int, rows: int, columns: int, taken: set[str]
+    outputs: tuple[Tensor, ...], units: int, rows: int, columns: int, taken: set[str], rounds: bool
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]] | None:
     try:
         p = plan(outputs)
@@ -82,13 +85,14 @@ def _split(
     body = tuple(substitute(b, moved) for b in p.group.body)
     parts: dict[int, Tensor] = {}
     for n in (*p.rows, *(m.part for m in p.matrices)):
-        axes = (share, *(i for i in (*p.batch, p.row, p.column) if i is not None and i in free(p.part_of(n))))
+        tile = (p.column, p.row) if p.turned else (p.row, p.column)
+        axes = (share, *(i for i in (*p.batch, *tile) if i is not None and i in free(p.part_of(n))))
         kind = p.group.monoid.components[n].type
         fold = Reduce(p.group.monoid, (inside,), where, body, n)
         parts[n] = Tensor(unique(f"{outputs[0].name}_share", taken), axes, fold, "f32" if kind == "real" else kind)
     reads = {n: Read(t, tuple(affine(i) for i in t.axes)) for n, t in parts.items()}
     lifts = tuple(_lift(p, n, reads) for n in range(len(p.group.body)))
-    if device_schedules(tuple(parts.values()))[0].shape != "mma":
+    if device_schedules(tuple(parts.values()), precise=not rounds)[0].shape != "mma":
         return None
     final = {p.part_of(n): Reduce(p.group.monoid, (share,), EVERYWHERE, lifts, n) for n in parts}
     return tuple(parts.values()), tuple(

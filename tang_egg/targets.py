@@ -21,6 +21,7 @@ from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.partition import has_products, partition
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.codegen.split_fold import shares_of, split_streams
+from tang_egg.codegen.turn_operands import copies, copying, multiplying, turn_operands
 from tang_egg.cost.roofline import MATRIX_UNITS, PLAIN_THREADS, Axes, Bodies, Costs, Machine
 from tang_egg.errors import TargetError
 from tang_egg.ir import Tensor
@@ -111,7 +112,14 @@ def _c_sources(program: Program, schedules: Schedules) -> dict[str, str]:
 
 
 def _cuda_cut(program: Program, products: str) -> Program:
-    return split_streams(merge_folds(partition(program), products == "tf32"), UNITS)
+    rounded = products == "tf32"
+    return split_streams(_cuda_merged(program, rounded), UNITS, rounds=rounded)
+
+
+def _cuda_merged(program: Program, rounded: bool) -> Program:
+    """The program cut but for its streams; `rounded`: f32 operands are for matrix units too, and lie as those ask."""
+    merged = merge_folds(partition(program), rounded)
+    return turn_operands(merged) if rounded else merged
 
 
 def _cuda_busy(bodies: Bodies, axes: Axes, products: str) -> float:
@@ -119,10 +127,15 @@ def _cuda_busy(bodies: Bodies, axes: Axes, products: str) -> float:
     outputs = tuple(Tensor(f"out{n}", a, b) for n, (b, a) in enumerate(zip(bodies, axes, strict=True)))
     rounded = products == "tf32"
     least = 0.0
-    for k in merge_folds(partition(single_program(outputs)), rounded).kernels:
+    program = _cuda_merged(single_program(outputs), rounded)
+    copied = copying(copies(program))
+    for k in program.kernels:
         p = planned(k.outputs, not rounded)
         if p is not None:
             share = busy(p, shares_of(p, UNITS))
+            if copied:
+                units, _ = multiplying(p)
+                share *= units / (units + copied)
             least = min(least or share, share)
         elif has_products(k.outputs):
             return 0.0

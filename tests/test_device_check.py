@@ -113,6 +113,12 @@ def loaded(**new: object) -> Kernel:
     return started(Declare(PACKED), replace(plain, **new))  # type: ignore[arg-type]
 
 
+def across(**new: object) -> Kernel:
+    """A product of f32 whose fragments are stored across lines."""
+    kernel = gemm(2, 64, "k", 3, "f32")
+    return each(d.StoreTile, lambda s: replace(s, major="mn", **new), kernel)  # type: ignore[arg-type]
+
+
 def two_arrivals() -> Kernel:
     """Two arrivals awaited of one producer."""
     new = replace(FULL, arrivals=2)
@@ -123,6 +129,7 @@ def two_arrivals() -> Kernel:
     return changed(launched(signals=(new, EMPTY)), change)
 
 
+SINGLE = replace(PACKED, name="single", type="f32")
 HALF = d.Stage("half", "f16", 1, 64)
 THICK = d.Stage("thick", "bf16", 16, 256, 4)
 BROKEN: dict[str, Callable[[], Kernel]] = {
@@ -177,6 +184,9 @@ BROKEN: dict[str, Callable[[], Kernel]] = {
     # fragments
     "store_chunk": lambda: each(d.StoreTile, lambda s: replace(s, chunk=4)),
     "store_types": lambda: each(d.StoreTile, stored),
+    "store_across": lambda: each(d.StoreTile, lambda s: replace(s, major="mn")),
+    "store_across_boxes": across,
+    "load_single": lambda: changed(loaded(), lambda s: replace(s, target=SINGLE) if isinstance(s, d.LoadTile) else s),
     "load_major": lambda: loaded(major="n"),
     "load_registers": lambda: loaded(at=8),
     "load_lines": lambda: loaded(major="mn", chunk=8),

@@ -210,11 +210,18 @@ def test_other_shapes_are_refused() -> None:
         plan(sums)
 
 
-def test_computed_factors_are_not_rounded_to_tf32() -> None:
+def test_computed_factors_are_rounded_to_tf32_after_they_are_computed() -> None:
+    """Operands of 1000: rounded before, an exponential would be off by a third."""
     a, v = te.input("A", (64, 64)), te.input("V", (64, 64))
-    weights = library.softmax(a)
-    outputs = extract(graph("w", O=library.linear(weights, v, transposed=True))).program.kernels[-1].outputs
-    assert all(s.shape != "mma" for s in device_schedules(outputs, precise=False))
+    g = graph("w", O=library.linear(library.softmax(a), v, transposed=True))
+    (kernel,) = extract(g, costs=Costs(MATRIX_UNITS)).program.kernels
+    assert all(s.shape != "mma" for s in device_schedules(kernel.outputs))
+    schedule = device_schedules(kernel.outputs, precise=False)[0]
+    assert schedule.shape == "mma"
+    inputs = {n: x + (1000.0 if n == "A" else 0.0) for n, x in sample_inputs(g, {}, edge=False).items()}
+    inputs = {n: x.astype(np.float32) for n, x in inputs.items()}
+    got = simulate(kernel.outputs, lower_mma("w", kernel.outputs, schedule), inputs)["O"]
+    assert error(got, interpret(g, inputs)["O"]) < CLOSE["f32"]
 
 
 def test_a_schedule_that_does_not_fit_says_why() -> None:

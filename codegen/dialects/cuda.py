@@ -207,6 +207,7 @@ _OPS: dict[str, str] = {
     "cast": "(({type}){0})", "bits": "te_bits<{type}, {held}>({0})",
     "fma:f32": "fmaf({0}, {1}, {2})", "fma:f64": "fma({0}, {1}, {2})",
     "fast_max:f32": "fmaxf({0}, {1})", "fast_min:f32": "fminf({0}, {1})", "fast_recip:f32": "te_recip({0})",
+    "round_tf32:f32": "te_round_tf32({0})",
     "quick_erf:f32": "te_quick_erf({0})", "quick_tanh:f32": "te_quick_tanh({0})", "quick_exp:f32": "te_quick_exp({0})",
     "exp2:f32": "te_exp2({0})", "log2:f32": "te_log2({0})",
     "shuffle_xor": "__shfl_xor_sync(~0u, {0}, {1})", "shuffle_xor:bool": "(__shfl_xor_sync(~0u, (int){0}, {1}) != 0)",

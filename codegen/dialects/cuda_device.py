@@ -109,7 +109,9 @@ class Product:
         turned = [str(int(major == "mn")) for major in ((self.a, self.b) if shared else (self.b,))]
         flags = "".join(f", {t}" for t in turned) if BYTES[self.type] == 2 else ""
         takes = "te_u64 a" if shared else "te_u32 a0, te_u32 a1, te_u32 a2, te_u32 a3"
-        given = '"l"(a)' if shared else ", ".join(f'"r"(a{i})' for i in range(4))
+        if not shared and BYTES[self.type] == 4:
+            takes = "float a0, float a1, float a2, float a3"
+        given = '"l"(a)' if shared else ", ".join(f'"r"({_bits(f"a{i}", self.type)})' for i in range(4))
         shape = f"wgmma.mma_async.sync.aligned.m64n{self.n}k{depth}.f32.{self.type}.{self.type}"
         return (
             f"TE_DEVICE void {self.name}(float (&d)[{count}], {takes}, te_u64 b, int keep)\n{{\n"
@@ -133,15 +135,19 @@ def product(s: Mma) -> Product:
         wrong = f"an accumulator of {columns} columns"
     elif BYTES[held] != BYTES[s.b.stage.type] or (BYTES[held] == 2 and held != kind):
         wrong = f"a product of {held} and {s.b.stage.type}"
-    elif kind == "tf32" and (a != "k" or s.b.major != "k"):
-        wrong = "a product of f32 whose contraction index does not lie along lines, or with an operand in registers"
+    elif kind == "tf32" and (a == "mn" or s.b.major != "k"):
+        wrong = "a product of f32 whose contraction index does not lie along lines"
     if wrong:
         raise CodegenError(
             f"there is no matrix instruction for {wrong}",
             where=f"a product into '{s.acc.name}'",
-            mend="use 8, 16 ... 256 columns, one type of 16 bits, or f32 with both operands of major 'k'",
+            mend="use 8, 16 ... 256 columns, one type of 16 bits, or f32 with shared operands of major 'k'",
         )
     return Product(kind, columns, a, s.b.major)
+
+
+def _bits(name: str, type: str) -> str:
+    return f"__float_as_uint({name})" if BYTES[type] == 4 else name
 
 
 def _descriptor(t: Tile, p: Printer) -> str:
@@ -225,13 +231,17 @@ def _copy_out(s: CopyOut, p: Printer) -> None:
 def _store_tile(s: StoreTile, p: Printer) -> None:
     values = ", ".join(p.expr(v) for v in s.values)
     size = 8 * BYTES[s.stage.type]
-    p.emit(f"te_store_{size}({_box_at(s.stage, s.slot, s.box, p)}, {strip(p.expr(s.line))}, {s.chunk}, {values});")
+    turned, box = (f"_{size}_turned", f"{s.stage.box_bytes}, ") if s.major == "mn" else (f"_{size}", "")
+    line = f"{box}{strip(p.expr(s.line))}, {s.chunk}"
+    p.emit(f"te_store{turned}({_box_at(s.stage, s.slot, s.box, p)}, {line}, {values});")
 
 
 def _load_tile(s: LoadTile, p: Printer) -> None:
     into = ", ".join(f"{s.target.name}[{s.at + n}]" for n in range(4))
-    name = "te_load_16" if s.major == "k" else "te_load_16_turned"
-    p.emit(f"{name}({into}, {_box_at(s.stage, s.slot, s.box, p)}, {strip(p.expr(s.line))}, {s.chunk});")
+    size = 8 * BYTES[s.stage.type]
+    name = f"te_load_{size}" if s.major == "k" else f"te_load_{size}_turned"
+    line = str(s.stage.box_bytes) if (size, s.major) == (32, "mn") else strip(p.expr(s.line))
+    p.emit(f"{name}({into}, {_box_at(s.stage, s.slot, s.box, p)}, {line}, {s.chunk});")
 
 
 def _mma_wait(s: MmaWait, p: Printer) -> None:

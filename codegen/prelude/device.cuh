@@ -116,6 +116,14 @@ TE_DEVICE float te_exp2(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "
 TE_DEVICE float te_log2(float x) { float y; asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 TE_DEVICE float te_recip(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 
+// To the nearest of tf32, ties to even: products of f32 would cut off.
+TE_DEVICE float te_round_tf32(float x)
+{
+    te_u32 y;
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(y) : "f"(x));
+    return __uint_as_float(y);
+}
+
 // For results that are rounded to 16 bits. Odd functions as x P(x^2) / Q(x^2), fitted on the clamp by least squares that
 // were weighted anew until the relative error was even: 7e-7 and 5e-7 with these coefficients in f32. NaN stays NaN.
 template <int M, int N> TE_DEVICE float te_rational(float x, const float (&p)[M], const float (&q)[N])
@@ -355,6 +363,39 @@ TE_DEVICE void te_store_32(te_u32 box, int line, int chunk, float a, float b, fl
     const te_u32 to = box + te_swizzled(row, 2 * chunk + (t >> 1 & 1)) + (t & 1) * 8;
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + 1024), "f"(c), "f"(d) : "memory");
+}
+// The fragment's rows along lines: two boxes of 32 rows, `boxes` bytes apart.
+TE_DEVICE te_u32 te_turned_address(te_u32 box, int boxes, int line, int half)
+{
+    const int t = threadIdx.x & 127;
+    const int row = (t >> 5) * 16 + half * 8 + (t >> 2 & 7);
+    return box + (row >> 5) * boxes + te_swizzled(line, row >> 2 & 7) + (row & 3) * 4;
+}
+TE_DEVICE void te_store_32_turned(te_u32 box, int boxes, int line, int chunk, float a, float b, float c, float d)
+{
+    const int column = line + 8 * chunk + (threadIdx.x & 3) * 2;
+    const float values[] = {a, b, c, d};
+#pragma unroll
+    for (int n = 0; n < 4; n++) {
+        const te_u32 to = te_turned_address(box, boxes, column + (n & 1), n >> 1);
+        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(values[n]) : "memory");
+    }
+}
+TE_DEVICE void te_load_32(float &a, float &b, float &c, float &d, te_u32 box, int line, int chunk)
+{
+    const int t = threadIdx.x & 127;
+    const int row = line + (t >> 5) * 16 + (t >> 2 & 7);
+    const te_u32 from = box + te_swizzled(row, 2 * chunk + (t >> 1 & 1)) + (t & 1) * 8;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(from) : "memory");
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(c), "=f"(d) : "r"(from + 1024) : "memory");
+}
+TE_DEVICE void te_load_32_turned(float &a, float &b, float &c, float &d, te_u32 box, int boxes, int chunk)
+{
+    const int column = 8 * chunk + (threadIdx.x & 3) * 2;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(a) : "r"(te_turned_address(box, boxes, column, 0)) : "memory");
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(b) : "r"(te_turned_address(box, boxes, column + 1, 0)) : "memory");
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(c) : "r"(te_turned_address(box, boxes, column, 1)) : "memory");
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(d) : "r"(te_turned_address(box, boxes, column + 1, 1)) : "memory");
 }
 TE_DEVICE void te_load_16(te_u32 &a, te_u32 &b, te_u32 &c, te_u32 &d, te_u32 box, int line, int chunk)
 {
