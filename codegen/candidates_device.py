@@ -31,6 +31,10 @@ SPARE = 32
 COLUMNS = (256, 192, 128, 64)
 NARROW = 64
 """Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
+SLIM = 32
+"""Columns of the least tile of a narrow product: where even such tiles leave units idle, the contraction is split."""
+SLOT = 128
+"""Columns of 64 points, or as many elements in another shape, that a slot of a narrow product has at least."""
 
 
 def device_schedules(outputs: tuple[Tensor, ...], precise: bool = True) -> tuple[Schedule, ...]:
@@ -149,15 +153,37 @@ def _multiplying(p: Plan) -> list[Schedule]:
     """
     assert p.column is not None
     stream = p.width
+    few = _narrow(p) if is_narrow(p) else []
+    ordered = sorted(_boxed(p), key=lambda n: (_waves(p, n), -n))
+    few += [_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128]
+    return [*few, *(_named(p, 128, stream, n, stages=8) for n in ordered)]
 
-    ordered = sorted(_widths(p), key=lambda n: (_waves(p, n), -n))
-    wide = [_named(p, 128, stream, n, stages=8) for n in ordered]
-    return [*(_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128), *wide]
+
+def _narrow(p: Plan) -> list[Schedule]:
+    """Tiles of any multiple of 8 columns, so that a whole number of rounds fills the chip; the best two widths.
+
+    A slot has at least `SLOT` lines of the wide operand where the contraction is long enough: what a slot costs the
+    thread that copies and those who multiply is then less than the time its bytes take.
+    """
+    found: list[Schedule] = []
+    for n in sorted(_widths(p), key=lambda n: (_waves(p, n), -n))[:2]:
+        longest = min(-(-_typical(p.stream) // p.width), 4)
+        for lines in dict.fromkeys((min(longest, max(1, SLOT // n)), 1)):
+            found.append(_named(p, NARROW, lines * p.width, n, stages=12, straight=1))
+    return found
+
+
+def _boxed(p: Plan) -> list[int]:
+    """The columns of tiles whose outputs leave by bulk copies: whole lines of shared memory."""
+    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
 
 
 def _widths(p: Plan) -> list[int]:
     """The columns that a tile can have, the widest first: all matrices of a product share the accumulators."""
-    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    if not is_narrow(p):
+        return _boxed(p)
+    step = 8 if all(m.right.major == "k" for m in p.matrices) else p.width
+    return list(range(256 // len(p.matrices) // step * step, SLIM - 1, -step)) or [step]
 
 
 def is_narrow(p: Plan) -> bool:

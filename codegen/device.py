@@ -143,7 +143,8 @@ class Tile:
     """A shared operand of a product: tile `slot` of a stage.
 
     `major`: "k" or "mn" (see the module text). `first`: the line where the operand's rows start (major "k"), or the
-    box where they start (major "mn").
+    box where they start (major "mn"). A left operand of major "k" may have fewer lines than the 64 rows that a product
+    takes: the rows beyond are what lies behind it in shared memory, any value at all.
     """
 
     stage: Stage
