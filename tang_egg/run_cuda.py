@@ -263,18 +263,16 @@ def cuda_kernels(program: Program, schedules: Mapping[str, Schedule]) -> tuple[B
 
 
 def _overlapping(kernels: tuple[Built, ...]) -> tuple[Built, ...]:
-    """The kernels, where those in front of an early one let it start; the first one has nothing to start before."""
+    """The kernels, where those in front of an early one let it start: the last one stands before the first of a call."""
     made: dict[tuple[int, bool, bool], Kernel] = {}
     found: list[Built] = []
     for n, b in enumerate(kernels):
-        early = n > 0 and bool(b.schedule.early)
-        yields = n + 1 < len(kernels) and bool(kernels[n + 1].schedule.early)
+        early, yields = bool(b.schedule.early), bool(kernels[(n + 1) % len(kernels)].schedule.early)
         key = (id(b.kernel), early, yields)
         if key not in made:
             assert b.kernel.launch is not None
-            changed = early or yields
             launch = replace(b.kernel.launch, early=early, yields=yields)
-            made[key] = replace(b.kernel, launch=launch) if changed else b.kernel
+            made[key] = replace(b.kernel, launch=launch) if early or yields else b.kernel
         found.append(replace(b, kernel=made[key]))
     return tuple(found)
 
