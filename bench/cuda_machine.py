@@ -29,7 +29,7 @@ class Ours:
 
         graph = cell.graph()
         (output,) = graph.outputs
-        forced = {output.name: schedule} if schedule else None
+        forced = _forced(schedule, output.name) if schedule else None
         products = "tf32" if cell.dtype == "tf32" else "exact"
         # not verified: outputs are compared with float64 at this size, and the interpreter would take hours
         compiled: Any = optimize(graph, target="cuda", schedule=forced, verified=False, products=products)
@@ -50,6 +50,12 @@ class Ours:
 
     def drop(self) -> None:
         pass
+
+
+def _forced(text: str, output: str) -> dict[str, str]:
+    """Schedules by kernel: `name: schedule; name: schedule`, or one without a name for the kernel of the output."""
+    parts = [p.split(": ", 1) for p in text.split("; ")]
+    return {p[0] if len(p) > 1 else output: p[-1] for p in parts}
 
 
 def _tensor(array: Any) -> Tensor:

@@ -31,6 +31,10 @@ SPARE = 32
 COLUMNS = (256, 192, 128, 64)
 NARROW = 64
 """Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
+SLIM = 32
+"""Columns of the least tile of a narrow product: where even such tiles leave units idle, the contraction is split."""
+SLOT = 256
+"""Lines of shared memory that a slot of a narrow product's wide operand has about, of 128 bytes each."""
 
 
 def device_schedules(outputs: tuple[Tensor, ...], precise: bool = True) -> tuple[Schedule, ...]:
@@ -109,9 +113,24 @@ def _nested(p: Plan) -> list[Schedule]:
                 if consumers == 2:
                     found.append(replace(base, reuse=1, turns=1))
     found.sort(key=lambda s: _effort(p, s))
+    found += _few(p, columns)
     if inner > LONGEST:
         found = [replace(s, resident=0, overlap=0, tickets=0, reuse=0, stages=4) for s in found]
     return found
+
+
+def _few(p: Plan, columns: int) -> list[Schedule]:
+    """Where one warp group has all rows: the stream's way here is the cost, so many short tiles of it are in flight."""
+    if not 0 < (p.row.size.value or 0) <= NARROW:
+        return []
+    most = (REGISTERS[1][1] - SPARE - columns // 2) * 4 // (2 * len(p.contractions) + 1) // 16 * 16
+    return [
+        _named(p, NARROW, stream, 0, stages=8, resident=resident, overlap=1, tickets=1, **{leave: 1})
+        for stream in (64, 32, 128)
+        if stream <= most
+        for resident in (2, 1)
+        for leave in ("straight", "reuse")
+    ]
 
 
 def _busy(p: Plan) -> bool:
@@ -150,15 +169,38 @@ def _multiplying(p: Plan) -> list[Schedule]:
     """
     assert p.column is not None
     stream = p.width
+    few = _narrow(p) if is_narrow(p) else []
+    ordered = sorted(_boxed(p), key=lambda n: (_waves(p, n), -n))
+    few += [_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128]
+    return [*few, *(_named(p, 128, stream, n, stages=8) for n in ordered)]
 
-    ordered = sorted(_widths(p), key=lambda n: (_waves(p, n), -n))
-    wide = [_named(p, 128, stream, n, stages=8) for n in ordered]
-    return [*(_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128), *wide]
+
+def _narrow(p: Plan) -> list[Schedule]:
+    """Tiles of any multiple of 8 columns, so that a whole number of rounds fills the chip; the best two widths.
+
+    A slot has about `SLOT` lines of the wide operand, 2 to 4 side by side in each of its rows: what a slot costs the
+    thread that copies and those who multiply is then less than the time its bytes take, and memory is read in longer
+    pieces. One line is the second guess.
+    """
+    found: list[Schedule] = []
+    for n in sorted(_widths(p), key=lambda n: (_waves(p, n), -n))[:2]:
+        longest = -(-_typical(p.stream) // p.width)
+        for lines in dict.fromkeys((min(longest, max(2, min(SLOT // n, 4))), 1)):
+            found.append(_named(p, NARROW, lines * p.width, n, stages=12, straight=1))
+    return found
+
+
+def _boxed(p: Plan) -> list[int]:
+    """The columns of tiles whose outputs leave by bulk copies: whole lines of shared memory."""
+    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
 
 
 def _widths(p: Plan) -> list[int]:
     """The columns that a tile can have, the widest first: all matrices of a product share the accumulators."""
-    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    if not is_narrow(p):
+        return _boxed(p)
+    step = 8 if all(m.right.major == "k" for m in p.matrices) else p.width
+    return list(range(256 // len(p.matrices) // step * step, SLIM - 1, -step)) or [step]
 
 
 def is_narrow(p: Plan) -> bool:

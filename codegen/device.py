@@ -1,6 +1,6 @@
 """The part of the kernel IR that speaks of a chip with warp groups, matrix units and bulk copies.
 
-    launch    ::= Launch(threads, tiles, persistent, stages, signals, maps, shared, counters)
+    launch    ::= Launch(threads, tiles, persistent, stages, signals, maps, shared, counters, early, yields)
     stage     ::= Stage(name, type, boxes, lines, depth)     a ring of tiles in shared memory, swizzled
     signal    ::= Signal(name, depth, arrivals)              a ring of barriers with phases and byte counts
     map       ::= TensorMap(name, buffer, extents, box, rounds)     how bulk copies see a global buffer
@@ -119,7 +119,9 @@ class Launch:
     """How a kernel is launched: blocks of `threads`, one per tile or (persistent) as many as the chip holds at once.
 
     `tiles`: an i64 expression over the kernel's dims. `shared`: small plain arrays. `counters`: i32 words of global
-    memory that are zero before the first launch and that the kernel leaves zero.
+    memory that are zero before the first launch and that the kernel leaves zero. `early`: blocks start while the kernel
+    before it on the stream still runs, and wait for its end before their body. `yields`: once all blocks have started,
+    those of the next kernel may start, where it is an early one.
     """
 
     threads: int
@@ -130,6 +132,8 @@ class Launch:
     maps: tuple[TensorMap, ...] = ()
     shared: tuple[Buffer, ...] = ()
     counters: int = 0
+    early: bool = False
+    yields: bool = False
 
     @property
     def shared_bytes(self) -> int:
@@ -146,7 +150,8 @@ class Tile:
     """A shared operand of a product: tile `slot` of a stage.
 
     `major`: "k" or "mn" (see the module text). `first`: the line where the operand's rows start (major "k"), or the
-    box where they start (major "mn").
+    box where they start (major "mn"). A left operand of major "k" may have fewer lines than the 64 rows that a product
+    takes: the rows beyond are what lies behind it in shared memory, any value at all.
     """
 
     stage: Stage

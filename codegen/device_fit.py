@@ -116,7 +116,7 @@ class _Fit:
         self.need(s.steps > 0, f"{s.steps} steps", "take at least one")
         self.operand(s.b, n, s.steps, "b")
         if isinstance(s.a, d.Tile):
-            self.operand(s.a, 64, s.steps, "a")
+            self.operand(s.a, 64 if self.whole(s.a) else s.a.stage.lines, s.steps, "a")
             self.need(
                 s.a.stage.type == s.b.stage.type,
                 f"operands of {s.a.stage.type} and {s.b.stage.type}",
@@ -134,6 +134,19 @@ class _Fit:
             f"packed registers {s.a.first} ... {s.a.first + 4 * s.steps - 1} of {held.size}",
             "take four registers for each step",
         )
+
+    def whole(self, t: d.Tile) -> bool:
+        """Whether a left operand has all 64 rows; where it has fewer, other tiles must lie behind it, to be read."""
+        if t.stage not in self.launch.stages or t.major != "k" or t.stage.lines >= 64 or constant(t.first) != 0:
+            return True
+        behind = self.launch.stages[self.launch.stages.index(t.stage) + 1 :]
+        missing = (64 - t.stage.lines) * d.LINE
+        self.need(
+            sum(s.bytes * s.depth for s in behind) >= missing,
+            f"{t.stage.lines} rows in the last {missing} bytes of the tiles",
+            "put a stage behind it that is as large: a product reads 64 rows",
+        )
+        return False
 
     def operand(self, t: d.Tile, rows: int, steps: int, name: str) -> None:
         self.known(t.stage, self.launch.stages, "stage")

@@ -49,7 +49,7 @@ class Issue(Copies):
         acc = self.registers[s.acc.name]
         fresh = bool(self.uniform(s.fresh, "whether an accumulator is fresh"))
         b = self.operand(s.b, 2 * len(acc), s.steps)
-        a = self.operand(s.a, 64, s.steps) if isinstance(s.a, d.Tile) else s.a
+        a = self.operand(s.a, min(64, s.a.stage.lines), s.steps) if isinstance(s.a, d.Tile) else s.a
         names = {s.acc.name} | ({a.buffer.name} if isinstance(a, d.Packed) else set())
         late = names & self.unfenced
         if late:
@@ -60,7 +60,7 @@ class Issue(Copies):
             if isinstance(a, d.Packed):
                 left = product.packed(self.registers[a.buffer.name][a.first : a.first + 4 * s.steps])
             else:
-                left = a.matrix(tiles)
+                left = product.sixty_four(a.matrix(tiles))
             product.multiply(acc, left, b.matrix(tiles), fresh)
 
         regions = [b.region] + ([a.region] if isinstance(a, product.Operand) else [])

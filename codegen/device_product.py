@@ -83,6 +83,11 @@ def set_packed(registers: Array, matrix: Array, type: str) -> None:
     registers[:, 0], registers[:, 1] = typed(matrix[row, column], type), typed(matrix[row, column + 1], type)
 
 
+def sixty_four(rows: Array) -> Array:
+    """A left operand of 64 rows: those that its tile does not have may hold anything, here NaN."""
+    return rows if len(rows) == 64 else np.concatenate([rows, np.full((64 - len(rows), rows.shape[1]), np.nan)])
+
+
 def multiply(acc: Array, a: Array, b: Array, fresh: bool) -> None:
     """Accumulator registers += (64 x K) · (N x K) transposed."""
     product = np.matmul(a.astype(np.float32), b.astype(np.float32).T)

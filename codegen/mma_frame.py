@@ -63,6 +63,8 @@ class Frame:
             size = t.axes[-1].size.value
             if size is None or size * (128 // width) % 16:
                 raise Refused(f"rows of '{t.name}' are not multiples of 16 bytes")
+            if self.schedule.straight:
+                continue
             if len(t.axes) > 5:
                 raise Refused(f"'{t.name}' has more than five axes")
             if self.plan.turned and kind != "f32":
@@ -74,7 +76,12 @@ class Frame:
             self.out_maps[t] = m
             self.maps.append(m)
         resident = self.memory.resident
-        if self.schedule.reuse:
+        if self.schedule.straight:
+            if self.schedule.reuse:
+                raise Refused("outputs leave from registers or through the resident operand, not both")
+            if self.plan.turned and wide:
+                raise Refused("outputs that lie along the rows of a tile do not leave from registers")
+        elif self.schedule.reuse:
             fits = resident is not None and len(wide) == 1 and len(resident.placed) == 1
             if not fits or resident is None or resident.placed[0].stage.type != kind:
                 raise Refused("no resident operand whose memory the output could take")

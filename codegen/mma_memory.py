@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.codegen.device import LINE, CopyIn, Expect, Signal, Stage, TensorMap
+from tang_egg.codegen.device import BYTES, LINE, CopyIn, Expect, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Stmt, number
 from tang_egg.codegen.mma_plan import Operand, Plan, Refused, quotient
 from tang_egg.ir import Coordinate, Source, Tensor
@@ -86,7 +86,7 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
         size = asked or constant(plan.column)
         columns = rounded(size, plan.width if any(m.right.major == "mn" for m in plan.matrices) else 8)
         wide = next((t for t in plan.outputs if plan.column in t.axes), None)
-        columns = rounded(columns, LINE // _bytes(wide)) if wide is not None else columns
+        columns = rounded(columns, LINE // _bytes(wide)) if wide is not None and not schedule.straight else columns
     if rows != 64 * groups:
         raise Refused(f"{rows} rows for {groups} groups of 64")
     if stream % step or stream < step or (plan.direct and stream % plan.width):
@@ -170,10 +170,20 @@ class Memory:
             self._place(self.inner, c.right, whole, g.stream)
         for o in self._outer_left():
             assert self.outer is not None
-            self._place(self.outer, o, g.stream, g.rows)
+            self._place(self.outer, o, g.stream, self._left_lines(o))
         for m in plan.matrices:
             assert self.outer is not None
             self._place(self.outer, m.right, g.stream, g.columns)
+
+    def _left_lines(self, o: Operand) -> int:
+        """The rows of an outer left operand that are copied: those there are, where a product may read any beyond."""
+        p, g = self.plan, self.g
+        rows = rounded(p.row.size.value or g.rows, 8)
+        if not p.direct or g.groups > 1 or o.major != "k" or rows >= g.rows:
+            return g.rows
+        assert self.outer is not None
+        behind = self.outer.depth * g.stream * g.columns * BYTES[p.dtype]
+        return rows if behind >= (g.rows - rows) * LINE else g.rows
 
     @property
     def rings(self) -> list[Ring]:

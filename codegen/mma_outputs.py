@@ -2,7 +2,8 @@
 
 Rows that are wide leave by bulk stores: box by box through two buffers of the warp group, or all at once through its
 rows of the resident operand, which nobody needs any more. Where outputs are contiguous along the rows of a tile, its
-columns become lines there. One value per row is stored directly.
+columns become lines there; where rows are few, they leave from registers, pair by pair. One value per row is stored
+directly.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
-from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put
+from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put, register
 from tang_egg.codegen.mma_plan import Refused
 from tang_egg.codegen.mma_products import Products
 from tang_egg.codegen.mma_state import Streams
@@ -65,17 +66,9 @@ class Outputs(Products):
         values = [cells.value(t.body, Place(h)) for h in (0, 1)]
         for h in (0, 1):
             inside = Call("lt", (Form(cells.rows[h]), Form(p.row.size)), "bool")
-            address, stride = affine(0), affine(1)
-            for i in reversed(t.axes):
-                address = address + cells.position(affine(i), Place(h)) * stride
-                stride = stride * i.size
-            value = values[h]
-            if isinstance(value, Literal):
-                value = Literal(value.value, t.dtype)
-            elif value.type != t.dtype:
-                value = Call("cast", (value,), t.dtype)
+            value = _as_stored(values[h], t)
             condition = Call("and", (lead, inside), "bool")
-            w.out.append(If(condition, (Store(self.written[t], Form(address), value),)))
+            w.out.append(If(condition, (Store(self.written[t], Form(_address(t, streams, Place(h))), value),)))
 
     def _wide(self, t: Tensor, streams: Streams, here: dict[Index, Affine]) -> None:
         w, p, g = self.w, self.plan, self.g
@@ -90,12 +83,33 @@ class Outputs(Products):
                     lambda at: w.out.append(put(acc, at, streams.cells.value(t.body, at))),
                 )
         at = {**here, p.row: here[p.row] + 64 * variable("group")}
-        if self.schedule.reuse:
+        if self.schedule.straight:
+            with streams.cells.over(p.column, first):
+                self._leave_straight(t, acc, streams)
+        elif self.schedule.reuse:
             self._leave_at_once(t, acc, at)
         elif p.turned:
             self._leave_turned(t, acc, at)
         else:
             self._leave_in_turn(t, acc, at)
+
+    def _leave_straight(self, t: Tensor, acc: Buffer, streams: Streams) -> None:
+        """From registers: each thread stores pairs of columns of its two rows."""
+        w, p, cells = self.w, self.plan, streams.cells
+        assert p.column is not None
+        few = p.row.size.value is not None and p.row.size.value <= 8
+        for h in (0,) if few else (0, 1):  # the second row of a thread is 8 below the first
+            inside = Call("lt", (Form(cells.rows[h]), Form(p.row.size)), "bool")
+            with w.when(inside), w.loop("j", number(0), number(self.g.columns // 8), "unrolled") as j:
+                at = Place(h, 0, j)
+                column = cells.position(affine(p.column), at)
+                with w.block() as body, w.loop("e", number(0), number(2), "unrolled") as e:
+                    value = _as_stored(Load(acc, Form(register(j, h, 0) + e), "f32"), t)
+                    w.out.append(Store(self.written[t], Form(_address(t, streams, at) + e), value))
+                if cells.ragged[p.column]:
+                    w.out.append(If(Call("lt", (Form(column), Form(p.column.size)), "bool"), tuple(body)))
+                else:
+                    w.out += body
 
     def _coordinates(self, t: Tensor, at: dict[Index, Affine], box: int, width: int, row: int = 0) -> tuple[Expr, ...]:
         p = self.plan
@@ -185,3 +199,19 @@ class Outputs(Products):
         if self.leaving is not None:
             w.out.append(Assign(self.leaving.name, slot))
         w.out.append(WarpSync())
+
+
+def _address(t: Tensor, streams: Streams, at: Place) -> Affine:
+    """Where the element of an output at a place lies, in elements."""
+    address, stride = affine(0), affine(1)
+    for i in reversed(t.axes):
+        address = address + streams.cells.position(affine(i), at) * stride
+        stride = stride * i.size
+    return address
+
+
+def _as_stored(value: Expr, t: Tensor) -> Expr:
+    """A value in the type of an output."""
+    if isinstance(value, Literal):
+        return Literal(value.value, t.dtype)
+    return value if value.type == t.dtype else Call("cast", (value,), t.dtype)

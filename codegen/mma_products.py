@@ -102,6 +102,8 @@ class Products(Frame):
         """A shared operand; rows of this warp group where it is a left one."""
         if not rows:
             return Tile(placed.stage, slot, placed.operand.major, number(0))
+        if placed.operand.major == "k" and placed.stage.lines < 64:
+            return Tile(placed.stage, slot, "k", number(0))
         per = 64 if placed.operand.major == "k" else 64 // self.plan.width
         return Tile(placed.stage, slot, placed.operand.major, Form(per * variable("group")))
 

@@ -65,6 +65,8 @@ NUMBERS: Mapping[str, tuple[int, ...]] = {
     "tickets": (0, 1),
     "supertile": (1, 8, 16, 32),
     "reuse": (0, 1),
+    "straight": (0, 1),
+    "early": (0, 1),
 }
 """The values of fields that hold a number; of one that is not named, none, half of it and twice as much."""
 BLOCKS = (48, 96, 192, 384)
@@ -78,7 +80,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     "stream": ("store",),
     "scan": ("chunk",),
     "warp": ("team",),
-    "mma": tuple(n for n in NUMBERS if n not in ("chunk", "team")),
+    "mma": tuple(n for n in NUMBERS if n not in ("chunk", "team", "early")),
 }
 """Fields that are tried with the first proposal of a shape though it does without them."""
 FIXED = ("unit", "accumulate")

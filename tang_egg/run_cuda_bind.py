@@ -126,6 +126,8 @@ def _step(b: Built, function: Function, values: Mapping[str, int], driver: Drive
     check_countable(f"the grid of kernel '{b.plan.name}'", tiles)
     most = driver.processors * driver.resident(function, launch.threads, launch.shared_bytes)
     blocks = min(tiles, most) if launch.persistent else tiles
+    if launch.early:
+        function = driver.early(function)
     places = {buffer.name: s for buffer, s in zip(kernel.buffers, b.sources, strict=True)}
     maps = {m.name: (map_spec(m, values), places[m.buffer.name]) for m in launch.maps} if blocks else {}
     found: list[tuple[MapSpec, Source] | Source | np.generic] = []

@@ -18,6 +18,7 @@ import numpy as np
 
 from tang_egg.codegen.device import REGISTER_LIMIT
 from tang_egg.errors import BindError, TargetError
+from tang_egg.run_cuda_early import EarlyLaunch
 
 Function: TypeAlias = "Callable[..., Any]"
 """A kernel on the device: f(grid, block, arguments, shared_mem=bytes) puts it on the current stream."""
@@ -137,6 +138,16 @@ class Driver:
             )
         except Exception:  # an older CuPy, or a driver that refuses: one block always fits
             return 1
+
+    def early(self, function: Function) -> Function:
+        """The same kernel, launched so that its blocks may start before the kernel in front of it has ended.
+
+        The kernel as it is where the driver has no such launch: its wait then finds nothing to wait for.
+        """
+        try:
+            return EarlyLaunch(int(function.kernel.ptr), self.stream)  # type: ignore[attr-defined]
+        except (AttributeError, OSError):
+            return function
 
     def owns(self, array: Any) -> bool:
         return isinstance(array, self.cupy.ndarray)

@@ -26,6 +26,8 @@ device   ::= grid=i,j         output indices that threads (or warps, where a fol
              tickets=1        blocks draw their tiles from a counter, instead of every blocks-th one
              supertile=16     row tiles (or batches, where rows differ in length) that follow each other
              reuse=1          outputs leave through the shared memory of the resident operand
+             straight=1       outputs leave from registers, in pairs of columns; tiles are any multiple of 8 columns
+             early=1          starts while the kernel before it runs, and waits for its end before it touches memory
              unit=tf32        products of f32 operands in this type
              accumulate=f64   type of states
 """
@@ -98,6 +100,8 @@ class Schedule:
     tickets: int = 0
     supertile: int = 0
     reuse: int = 0
+    straight: int = 0
+    early: int = 0
     unit: str = ""
     accumulate: str = ""
     store: str = ""

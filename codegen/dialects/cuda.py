@@ -160,7 +160,7 @@ def _scratch(kernel: Kernel) -> list[str]:
 
 
 def _launched(kernel: Kernel, launch: Launch) -> list[str]:
-    """Names of what is in shared memory, the built-in variables, and barriers made ready."""
+    """Names of what is in shared memory, the built-in variables, barriers made ready, and how kernels overlap."""
     lines = ["const int te_block = blockIdx.x, te_blocks = gridDim.x;"]
     lines += [f"const int te_thread = threadIdx.x & {GROUP - 1};"]
     roles = any(isinstance(s, Roles) for s in kernel.body)
@@ -190,7 +190,8 @@ def _launched(kernel: Kernel, launch: Launch) -> list[str]:
         lines += ["    te_barriers_ready();"] if launch.signals else []
         lines += [f"    te_prefetch({m.name});" for m in launch.maps]
         lines += ["}", "__syncthreads();"]
-    return lines
+    lines += ["te_let_the_next_start();"] * launch.yields
+    return lines + ["te_await_the_one_before();"] * launch.early
 
 
 # ---- scalars ----

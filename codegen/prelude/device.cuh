@@ -8,6 +8,24 @@ struct alignas(64) te_map { te_u64 words[16]; };
 #define TE_SPINS (1u << 24)  // tries of a wait before it traps, under TE_DEBUG
 #endif
 
+// ---- kernels that overlap ----
+
+// Blocks of an early kernel may be there before the kernel in front of them has ended: nothing that it writes, reads or
+// counts with is touched before the wait. After that everything it did is seen, and what came before it as well. Chips
+// before Hopper do not overlap kernels.
+TE_DEVICE void te_let_the_next_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+TE_DEVICE void te_await_the_one_before()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // ---- scalars ----
 
 // 16-bit floats are kept as their bits.
