@@ -32,6 +32,7 @@ from tang_egg.codegen.kernel import (
     Form,
     Kernel,
     Let,
+    Literal,
     Load,
     Loop,
     Select,
@@ -41,6 +42,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.lower_beside import fits_beside, symmetric
 from tang_egg.codegen.lower_row import form_of
 from tang_egg.codegen.lower_scan_grid import exchanged
 from tang_egg.codegen.lower_scope import Axis, Local, Scope
@@ -283,8 +285,16 @@ class _Grid(Turned):
             low = self.name_bound(f"{index.name}_first", down)
         if span.high != Form(index.size):
             tests.append(Test(affine(index) < form_of(span.high)))
-        with self.guarded(*span.implied), self.row_blocks(index, size, low, span.high, group.body) as axis:
-            self._tile(group, state, axis, tests)
+        if not fits_beside(group, state, size):
+            with self.guarded(*span.implied), self.row_blocks(index, size, low, span.high, group.body) as axis:
+                self._tile(group, state, axis, tests)
+            return
+        lane = Axis(Index(f"{index.name}~lane", affine(size)), affine(0), size)
+        with self.guarded(*span.implied), self.inside(lane):
+            beside = self.declare_state(group, list(state), lane)
+            with self.row_blocks(index, size, low, span.high, group.body) as axis, ExitStack() as stack:
+                self.update_lanes(group, beside, axis, lane, self.enter_conditions(stack, tests))
+            self.combine_lanes(group, state, beside, lane)
 
     def _spread_index(self, group: Reduce, conditions: list[Scalar]) -> Index | None:
         """The index of a fold that lanes can share: points in any order, none of them carried along by a scan."""
@@ -338,19 +348,24 @@ class _Grid(Turned):
         return self.local_address(shared, slot.read) + variable(of) * prod(a.size for a in slot.axes)
 
     def _in_pairs(self, group: Reduce, state: State, count: int) -> None:
-        """Combines the states of `count` lanes in pairs: both compute the same, the lower lane's state first."""
+        """Combines the states of `count` lanes in pairs: both compute the same, the lower lane's state first.
+
+        Where either order gives the same bits, each lane takes its own state first.
+        """
         mask = count // 2
+        either = symmetric(group.monoid, state)
         while mask:
             place = Call("umod", (Var(self.lane, "i64"), number(2 * mask)), "i64")
-            lower = self.keep(Call("lt", (place, number(mask)), "bool"))
+            lower = Literal(True, "bool") if either else self.keep(Call("lt", (place, number(mask)), "bool"))
             upper: dict[int, Scalar | Slot] = {}
             for k, slot in state.items():
                 held = self.slot(f"{slot.local.buffer.name}_upper", slot.local.buffer.type, slot.axes, False)
                 with self.inside(), self.points(slot.axes):
                     mine = self.keep(self.evaluate(slot.read))
                     other = self.keep(exchanged(mine, mask))
-                    self.store(slot, Select(lower, mine, other, mine.type))
-                    self.store(held, Select(lower, other, mine, mine.type))
+                    if not either:
+                        self.store(slot, Select(lower, mine, other, mine.type))
+                    self.store(held, other if either else Select(lower, other, mine, mine.type))
                 upper[k] = held
             self.take_up(group, state, upper)
             mask //= 2

@@ -31,6 +31,7 @@ from tang_egg.codegen.kernel import (
     subexpressions,
 )
 from tang_egg.codegen.legalize import legal_names, narrow_indices, rebuilt
+from tang_egg.codegen.legalize_aligned import aligned_runs
 from tang_egg.codegen.legalize_quick import quick_functions
 from tang_egg.codegen.legalize_runs import ReadRun, runs
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
@@ -208,6 +209,7 @@ _OPS: dict[str, str] = {
     "fma:f32": "fmaf({0}, {1}, {2})", "fma:f64": "fma({0}, {1}, {2})",
     "fast_max:f32": "fmaxf({0}, {1})", "fast_min:f32": "fminf({0}, {1})", "fast_recip:f32": "te_recip({0})",
     "quick_erf:f32": "te_quick_erf({0})", "quick_tanh:f32": "te_quick_tanh({0})", "quick_exp:f32": "te_quick_exp({0})",
+    "quick_one_plus_erf:f32": "te_quick_one_plus_erf({0})", "quick_one_plus_tanh:f32": "te_quick_one_plus_tanh({0})",
     "exp2:f32": "te_exp2({0})", "log2:f32": "te_log2({0})",
     "shuffle_xor": "__shfl_xor_sync(~0u, {0}, {1})", "shuffle_xor:bool": "(__shfl_xor_sync(~0u, (int){0}, {1}) != 0)",
     "any_warp:bool": "(__any_sync(~0u, {0}) != 0)",
@@ -299,7 +301,7 @@ CUDA = Dialect(
     },
     barrier="__syncthreads();",
     signature=_signature,
-    passes=(legal_names, narrow_indices, runs(ops.BYTES), quick_functions, plain_loops),
+    passes=(legal_names, narrow_indices, runs(ops.BYTES), aligned_runs(ops.BYTES), quick_functions, plain_loops),
     device=DEVICE,
 )
 
