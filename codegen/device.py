@@ -116,7 +116,8 @@ class Launch:
     """How a kernel is launched: blocks of `threads`, one per tile or (persistent) as many as the chip holds at once.
 
     `tiles`: an i64 expression over the kernel's dims. `shared`: small plain arrays. `counters`: i32 words of global
-    memory that are zero before the first launch and that the kernel leaves zero.
+    memory that are zero before the first launch and that the kernel leaves zero. `resident`: blocks for which a
+    multiprocessor is to have registers.
     """
 
     threads: int
@@ -127,6 +128,7 @@ class Launch:
     maps: tuple[TensorMap, ...] = ()
     shared: tuple[Buffer, ...] = ()
     counters: int = 0
+    resident: int = 1
 
     @property
     def shared_bytes(self) -> int:

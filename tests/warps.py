@@ -38,6 +38,8 @@ from tang_egg.codegen.kernel_run import _Machine
 from tang_egg.codegen.legalize_runs import ReadRun, WriteRun, access_bytes
 
 WARP, BARRIER = 32, -1
+FEW = 2
+"""Blocks that a small chip holds at once: persistent ones take several tiles."""
 Exchange = Generator[tuple[int, Any], Any, None]
 
 
@@ -45,6 +47,7 @@ def run_warps(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]], dims: 
     """Runs a kernel whose warps meet at barriers only; outputs are written in place."""
     assert kernel.launch is not None
     blocks = int(_Machine({}, dict(dims)).expr(kernel.launch.tiles))
+    blocks = min(blocks, FEW) if kernel.launch.persistent else blocks
     for block in range(blocks):
         shared: dict[str, np.ndarray[Any, Any]] = {}
         warps = []

@@ -180,6 +180,9 @@ TE_DEVICE float te_quick_one_plus_erf(float x)
     return x < 0 ? rest : 2.0f - rest;
 }
 TE_DEVICE float te_quick_one_plus_tanh(float x) { return te_recip(fmaf(0.5f, te_exp2(x * -2.8853900818f), 0.5f)); }
+// Within a unit of the last place, denormals and infinities included, without the branch of the exact forms.
+TE_DEVICE float te_quick_recip(float x) { float y; asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+TE_DEVICE float te_quick_sqrt(float x) { float y; asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 TE_DEVICE float te_quick_exp(float x) { return te_exp2(x * 1.4426950409f); }
 
 // Integers: division and remainder round down and give 0 for a divisor of 0; shifts count modulo the width; all wrap.
