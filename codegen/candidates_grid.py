@@ -30,12 +30,16 @@ WIDE, MOST = 16, 8
 """Bytes of the widest access of a thread, and elements that it moves at most."""
 HELD_BYTES = 256
 """Bytes of a row that a lane keeps in registers."""
+REGISTERS, SPARE = 1 << 16, 40
+"""Registers of a multiprocessor, and those of a thread beside what it has of rows."""
 FEW = 8
 """Rows of a narrow operand that a lane has the states of, at most."""
 SQUARE = 16
 """Points of both axes from which on elements that lie across turn in shared memory."""
 BUSY = 1 << 12
 """Warps that keep a chip busy: where rows are fewer, more warps share each."""
+AHEAD = 2
+"""Points whose loads a thread has under way together: what loads of one would leave of the memory's rate."""
 MANY = 1 << 16
 """Threads that keep a chip busy: a register tile must leave as many."""
 
@@ -239,19 +243,26 @@ def _scans(
             plans[i.name] = FoldPlan("warp", _side_by_side(i, outputs))
     tile = ((along.name, v),) if v > 1 else ()
     base = replace(threads, shape="scan", warp=(along.name,), fold=tuple(plans.items()), tile=(*threads.tile, *tile))
-    shared = [replace(base, stage=_ahead(outputs, along, v, LONG * team), team=team)] if team else []
-    return [*shared, replace(base, stage=_ahead(outputs, along, v, LONG))]
+    shared = []
+    if team:
+        held, held_bytes = _ahead(outputs, along, v, LONG * team)
+        shared = [replace(base, stage=held, team=team, occupancy=_occupancy(held_bytes, team))]
+    return [*shared, replace(base, stage=_ahead(outputs, along, v, LONG)[0])]
 
 
-def _ahead(outputs: tuple[Tensor, ...], along: Index, v: int, seats: int) -> tuple[str, ...]:
-    """The inputs whose rows lanes can have in registers before they start, each `v` elements side by side."""
+def _ahead(outputs: tuple[Tensor, ...], along: Index, v: int, seats: int) -> tuple[tuple[str, ...], int]:
+    """The inputs whose rows lanes can have in registers before they start, each `v` elements side by side.
+
+    With the bytes that a lane then has of them.
+    """
     found: dict[str, int] = {}
     for s in walk(*(t.body for t in outputs)):
         if isinstance(s, Read) and s.coordinates and s.coordinates[-1] == affine(along) and len(free(s)) > 1:
             each = -(-size_of(along) // (v * seats)) * v * BYTES[s.source.dtype]
             if along.size.value is not None and each <= HELD_BYTES:
                 found[s.source.name] = each
-    return tuple(sorted(found)) if sum(found.values()) <= HELD_BYTES else ()
+    total = sum(found.values())
+    return (tuple(sorted(found)), total) if total <= HELD_BYTES else ((), 0)
 
 
 def _wide(
@@ -274,8 +285,9 @@ def _wide(
         return []
     plans = tuple((n, FoldPlan("warp", wide.get(n, 1))) for n, _ in plain.fold)
     tile = tuple((i.name, wide[i.name]) for i in last if i.name in wide and i.name in plain.warp)
-    held = _held_rows(outputs, folds, wide, LONG * max(team, 1))
-    return [replace(plain, fold=plans, tile=(*plain.tile, *dict.fromkeys(tile)), stage=held, team=team)]
+    held, held_bytes = _held_rows(outputs, folds, wide, LONG * max(team, 1))
+    found = replace(plain, fold=plans, tile=(*plain.tile, *dict.fromkeys(tile)), stage=held, team=team)
+    return [replace(found, occupancy=_occupancy(held_bytes, team))]
 
 
 def _side_by_side(i: Index, outputs: tuple[Tensor, ...]) -> int:
@@ -291,9 +303,13 @@ def _side_by_side(i: Index, outputs: tuple[Tensor, ...]) -> int:
 
 def _held_rows(
     outputs: tuple[Tensor, ...], folds: list[_Fold], wide: dict[str, int], seats: int
-) -> tuple[str, ...]:  # fmt: skip
-    """The inputs whose rows are read again, by a pass or elsewhere, where a lane's part fits into its registers."""
+) -> tuple[tuple[str, ...], int]:  # fmt: skip
+    """The inputs whose rows are read again, by a pass or elsewhere, where a lane's part fits into its registers.
+
+    With the bytes that a lane then has of them.
+    """
     readers: dict[str, set[int]] = {}
+    parts: dict[str, int] = {}
 
     def note(r: Read, indices: tuple[Index, ...], who: Sequence[int]) -> None:
         for i in indices:
@@ -302,6 +318,7 @@ def _held_rows(
                 each = -(-size_of(i) // (seats * v)) * v * BYTES[r.source.dtype]
                 if each <= HELD_BYTES:
                     readers.setdefault(r.source.name, set()).update(who)
+                    parts[r.source.name] = each
 
     for n, f in enumerate(folds):
         for r in f.reads():
@@ -310,7 +327,19 @@ def _held_rows(
         for r in _outside(t.body):
             if r.coordinates:
                 note(r, t.axes, (-1 - n,))
-    return tuple(sorted(name for name, seen in readers.items() if len(seen) > 1))
+    held = tuple(sorted(name for name, seen in readers.items() if len(seen) > 1))
+    return held, sum(parts[name] for name in held)
+
+
+def _occupancy(held_bytes: int, team: int) -> int:
+    """The blocks of a team that a multiprocessor has registers for, each thread with its part of rows; 0: any number.
+
+    More warps hide each other's reductions; a compiler left alone widens what is held and loses some of them.
+    """
+    if not held_bytes or not team:
+        return 0
+    each = -(-(held_bytes // 4 + SPARE) // 8) * 8
+    return REGISTERS // (each * LONG * team)
 
 
 def _outside(body: Scalar) -> list[Read]:
@@ -330,14 +359,19 @@ def _outside(body: Scalar) -> list[Read]:
 
 
 def _points(outputs: tuple[Tensor, ...], threads: Schedule, grid: list[Index]) -> list[Schedule]:
-    """Elements without folds: several side by side for each thread."""
+    """Elements without folds: several side by side for each thread, and several such where there are enough."""
     if not grid or any(isinstance(s, (Reduce, Scan)) for t in outputs for s in walk(t.body)):
         return []
     last = grid[-1]
     if any(t.axes[-1] is not last for t in outputs):
         return []
     v = _side_by_side(last, outputs)
-    return [replace(threads, tile=(*threads.tile, (last.name, v)))] if v > 1 else []
+    if v < 2:
+        return []
+    found = replace(threads, tile=(*threads.tile, (last.name, v)))
+    known = all(i.size.value is not None for i in grid)
+    enough = known and prod(size_of(i) for i in grid) >= AHEAD * MANY * v
+    return [replace(found, ahead=AHEAD), found] if enough else [found]
 
 
 def _tiles(grid: list[Index], folds: list[_Fold]) -> list[tuple[tuple[str, int], ...]]:

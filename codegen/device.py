@@ -121,7 +121,8 @@ class Launch:
     `tiles`: an i64 expression over the kernel's dims. `shared`: small plain arrays. `counters`: i32 words of global
     memory that are zero before the first launch and that the kernel leaves zero. `early`: blocks start while the kernel
     before it on the stream still runs, and wait for its end before their body. `yields`: once all blocks have started,
-    those of the next kernel may start, where it is an early one.
+    those of the next kernel may start, where it is an early one. `resident`: blocks for which a multiprocessor is to
+    have registers.
     """
 
     threads: int
@@ -134,6 +135,7 @@ class Launch:
     counters: int = 0
     early: bool = False
     yields: bool = False
+    resident: int = 1
 
     @property
     def shared_bytes(self) -> int:

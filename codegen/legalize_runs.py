@@ -2,7 +2,7 @@
 
     for v in 0 ... 8:  Y[b + v] = f(X[a + v])    ->    x := run of 8 from X[a]; for v: y[v] = f(x[v]); Y[b] := run of 8
 
-What a branch alone reads, and buffers that a kernel reads and writes, stay as they are; arrays in shared memory are
+Results of 16 bits stay f32 until then, to be rounded in pairs. What a branch alone reads, and buffers that a kernel reads and writes, stay as they are; arrays in shared memory are
 written at once where a loop does not read them. How wide one access may be is found when the kernel runs, from the
 address, since a tensor may start anywhere; shared arrays start at multiples of 16 bytes.
 """
@@ -43,23 +43,32 @@ CONDITIONAL = frozenset({"and", "or"})
 
 @dataclass(frozen=True, slots=True)
 class ReadRun:
-    """`count` elements of a global buffer, from `index` on, into registers."""
+    """`count` elements of a global buffer, from `index` on, into registers. `aligned`: as in WriteRun."""
 
     into: Buffer
     source: Buffer
     index: Expr
     count: int
+    aligned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRun:
-    """`count` elements of registers into a buffer, from `index` on. `aligned`: at a multiple of their bytes."""
+    """`count` elements of registers into a buffer, from `index` on. `aligned`: where an access of all its bytes starts.
+
+    The registers may be f32 where the buffer has 16-bit floats: the elements are then rounded in pairs.
+    """
 
     target: Buffer
     index: Expr
     source: Buffer
     count: int
     aligned: bool = False
+
+
+def access_bytes(bytes: int) -> int:
+    """How many of some bytes side by side one access moves."""
+    return next(n for n in (16, 8, 4) if bytes % n == 0)
 
 
 def runs(sizes: dict[str, int]) -> Any:
@@ -155,6 +164,8 @@ class _Runs:
                 body.append(replace(x, index=reads(x.index, True), value=value))
                 continue
             local = register(x.buffer)
+            if _rounded(x) and isinstance(value, Call):
+                local, value = replace(local, type="f32"), value.args[0]
             before.append(Declare(local))
             after.append(WriteRun(x.buffer, Form(start, x.index.type), local, n, aligned))
             body.append(replace(x, buffer=local, index=Form(affine(Dim(s.var)), x.index.type), value=value))
@@ -176,6 +187,16 @@ def _moved_out(loop: Loop) -> list[Any]:
             if not any(d.name in inside for d in s.index.form.dims()):
                 moved += [Declare(s.into), s]
     return [*moved, replace(loop, body=tuple(s for s in body if s not in moved))]
+
+
+def _rounded(s: Store) -> bool:
+    """Whether a store of a 16-bit float rounds an f32: pairs of such are rounded by one instruction."""
+    return (
+        s.buffer.type in ("bf16", "f16")
+        and isinstance(s.value, Call)
+        and s.value.op == "cast"
+        and s.value.args[0].type == "f32"
+    )
 
 
 def _multiple(form: Affine, n: int) -> bool:

@@ -32,6 +32,7 @@ from tang_egg.codegen.kernel import (
     Form,
     Kernel,
     Let,
+    Literal,
     Load,
     Loop,
     Select,
@@ -43,6 +44,8 @@ from tang_egg.codegen.kernel import (
 )
 from tang_egg.codegen.lower_rounds import Rounds
 from tang_egg.codegen.lower_row import form_of
+from tang_egg.codegen.lower_beside import fits_beside, symmetric
+from tang_egg.codegen.lower_row import Coming, form_of
 from tang_egg.codegen.lower_scan_grid import exchanged
 from tang_egg.codegen.lower_scope import Axis, Local, Scope
 from tang_egg.codegen.lower_state import Slot, State
@@ -55,6 +58,8 @@ THREADS = 256
 """Threads of a block, unless a target wants others."""
 WARP = 32
 """Lanes of a warp."""
+RESIDENT = 2048
+"""Threads that a multiprocessor holds at most."""
 POINTS = 4
 """Points of the grid for each thread, so that several loads are under way at once."""
 FULL = 1 << 17
@@ -105,6 +110,12 @@ class _Grid(Rounds):
                 where=f"kernel '{name}', schedule: {schedule}",
                 mend="leave out team=; warps of CUDA kernels can share a row",
             )
+        if schedule.ahead and self.by_warp and not self.team:
+            raise CodegenError(
+                "rows that a warp has alone are not loaded ahead",
+                where=f"kernel '{name}', schedule: {schedule}",
+                mend="leave out ahead=, or let the warps of a block share a row: team=4",
+            )
         if schedule.across and not teams:
             raise CodegenError(
                 f"elements that turn across {','.join(schedule.across)}, on a target whose blocks are single warps",
@@ -136,7 +147,15 @@ class _Grid(Rounds):
             tiles: Expr = number(max(1, -(-count.value // share)))
         else:
             tiles = Call("max", (Call("idiv", (Form(count + (share - 1)), number(share)), "i64"), number(1)), "i64")
-        return self.finished(Launch(self.seats if self.team else self.threads, tiles))
+        used = self.seats if self.team else self.threads
+        if self.schedule.occupancy * used > RESIDENT:
+            raise CodegenError(
+                f"{self.schedule.occupancy} blocks of {used} threads at once",
+                where=f"kernel '{self.kernel}', schedule: {self.schedule}",
+                mend=f"write at most occupancy={RESIDENT // used}: a multiprocessor holds {RESIDENT} threads",
+            )
+        several = bool(self.team and self.schedule.ahead and count.value)
+        return self.finished(Launch(used, tiles, several, resident=max(1, self.schedule.occupancy)))
 
     # -- who computes what
 
@@ -144,10 +163,28 @@ class _Grid(Rounds):
         """A loop over all points, shared by all threads; gives the points per block."""
         point = self.name("point")
         body: list[Stmt] = []
+        if self.schedule.ahead > 1 and count.value is not None:
+            return self._points_ahead(grid, rest, count.value, self.schedule.ahead)
         with self.inside(out=body), self.inside(*self._axes(grid, point)):
             self._grid(rest)
         self.scope.out.append(Loop(point, number(0), Form(count), 1, "grid", tuple(body)))
         return self.threads * (1 if count.value is not None and count.value < FULL else POINTS)
+
+    def _points_ahead(self, grid: list[Index], rest: list[Index], count: int, ahead: int) -> int:
+        """`ahead` points of each thread written out one after the other; a block has neighbours. Gives those of it."""
+        turn, point = self.name("turn"), self.name("point")
+        self.seat = self.name("seat")
+        self.scope.out.append(Let(self.seat, Form(variable("thread") + variable("group") * GROUP)))
+        share = self.threads * ahead
+        place = variable("block") * share + variable(turn) * self.threads + Dim(self.seat)
+        inside = None if count % share == 0 else Call("lt", (Var(point, "i64"), number(count)), "bool")
+        body: list[Stmt] = []
+        with self.inside(out=body):
+            self.scope.out.append(Let(point, Form(place)))
+            with self.branch(inside), self.inside(*self._axes(grid, point)):
+                self._grid(rest)
+        self.scope.out.append(Loop(turn, number(0), number(ahead), 1, "unrolled", tuple(body)))
+        return share
 
     def _warps(self, grid: list[Index], rest: list[Index], count: Affine) -> int:
         """One row for each warp; gives the rows per block."""
@@ -158,6 +195,9 @@ class _Grid(Rounds):
             self.scope.out.append(Let(self.seat, Form(variable("thread") + variable("group") * GROUP)))
             self.scope.out.append(Let(warp, Call("udiv", (Var(self.seat, "i64"), number(WARP)), "i64")))
             self.warp = warp
+            if self.schedule.ahead and count.value:
+                self._rows_ahead(grid, rest, count.value)
+                return 1
             some = None if count.value else Call("lt", (Var("block", "i64"), Form(count)), "bool")
             with self.branch(some), self.inside(*self._axes(grid, "block")):
                 self._grid(rest)
@@ -168,6 +208,25 @@ class _Grid(Rounds):
         with self.branch(Call("lt", (Var(row, "i64"), Form(count)), "bool")), self.inside(*self._axes(grid, row)):
             self._grid(rest)
         return rows
+
+    def _rows_ahead(self, grid: list[Index], rest: list[Index], count: int) -> None:
+        """Every blocks-th row from this block's on; what is held of a row is loaded while the row before is folded."""
+        turn, row, later = (self.name(n) for n in ("turn", "row", "later"))
+        blocks = Var("blocks", "i64")
+        rounds = Call("udiv", (Form(variable("blocks") - variable("block") + (count - 1)), blocks), "i64")
+        turns = self.name_bound("turns", rounds)
+        before = self.scope
+        body: list[Stmt] = []
+        with self.inside(out=body):
+            place = Call("add", (Var("block", "i64"), Call("mul", (Var(turn, "i64"), blocks), "i64")), "i64")
+            self.scope.out.append(Let(row, place))
+            after = Call("add", (Var(row, "i64"), blocks), "i64")
+            self.scope.out.append(Let(later, Call("min", (after, number(count - 1)), "i64")))
+            self.coming = Coming(before, grid, "block", later)
+            with self.inside(*self._axes(grid, row)):
+                self._grid(rest)
+            self.coming = None
+        self.scope.out.append(Loop(turn, number(0), turns, 1, "serial", tuple(body)))
 
     def grid_axes(self, grid: list[Index], point: str) -> list[Axis]:
         return self._axes(grid, point)
@@ -287,8 +346,16 @@ class _Grid(Rounds):
             low = self.name_bound(f"{index.name}_first", down)
         if span.high != Form(index.size):
             tests.append(Test(affine(index) < form_of(span.high)))
-        with self.guarded(*span.implied), self.row_blocks(index, size, low, span.high, group.body) as axis:
-            self._tile(group, state, axis, tests)
+        if not fits_beside(group, state, size):
+            with self.guarded(*span.implied), self.row_blocks(index, size, low, span.high, group.body) as axis:
+                self._tile(group, state, axis, tests)
+            return
+        lane = Axis(Index(f"{index.name}~lane", affine(size)), affine(0), size)
+        with self.guarded(*span.implied), self.inside(lane):
+            beside = self.declare_state(group, list(state), lane)
+            with self.row_blocks(index, size, low, span.high, group.body) as axis, ExitStack() as stack:
+                self.update_lanes(group, beside, axis, lane, self.enter_conditions(stack, tests))
+            self.combine_lanes(group, state, beside, lane)
 
     def _spread_index(self, group: Reduce, conditions: list[Scalar]) -> Index | None:
         """The index of a fold that lanes can share: points in any order, none of them carried along by a scan."""
@@ -342,19 +409,24 @@ class _Grid(Rounds):
         return self.local_address(shared, slot.read) + variable(of) * prod(a.size for a in slot.axes)
 
     def _in_pairs(self, group: Reduce, state: State, count: int) -> None:
-        """Combines the states of `count` lanes in pairs: both compute the same, the lower lane's state first."""
+        """Combines the states of `count` lanes in pairs: both compute the same, the lower lane's state first.
+
+        Where either order gives the same bits, each lane takes its own state first.
+        """
         mask = count // 2
+        either = symmetric(group.monoid, state)
         while mask:
             place = Call("umod", (Var(self.lane, "i64"), number(2 * mask)), "i64")
-            lower = self.keep(Call("lt", (place, number(mask)), "bool"))
+            lower = Literal(True, "bool") if either else self.keep(Call("lt", (place, number(mask)), "bool"))
             upper: dict[int, Scalar | Slot] = {}
             for k, slot in state.items():
                 held = self.slot(f"{slot.local.buffer.name}_upper", slot.local.buffer.type, slot.axes, False)
                 with self.inside(), self.points(slot.axes):
                     mine = self.keep(self.evaluate(slot.read))
                     other = self.keep(exchanged(mine, mask))
-                    self.store(slot, Select(lower, mine, other, mine.type))
-                    self.store(held, Select(lower, other, mine, mine.type))
+                    if not either:
+                        self.store(slot, Select(lower, mine, other, mine.type))
+                    self.store(held, other if either else Select(lower, other, mine, mine.type))
                 upper[k] = held
             self.take_up(group, state, upper)
             mask //= 2

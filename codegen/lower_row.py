@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Dim, Index, affine
 from tang_egg.codegen.kernel import Call, Expr, Form, Load, Loop, Stmt, Store, Var, number, variable
@@ -20,16 +21,34 @@ from tang_egg.ir import Read, Scalar, Tensor, free, walk
 from tang_egg.schedule import Schedule
 
 
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """Where a block takes several rows: the scope before their loop, and the numbers of the first and the next one."""
+
+    before: Scope
+    grid: list[Index]
+    first: str
+    later: str
+
+
 class Rows(Lowering):
-    """See the module text. `apart` are the scopes in which the lanes of a warp may differ."""
+    """See the module text. `apart` are the scopes in which the lanes of a warp may differ.
+
+    `coming`: rows that are held are loaded a row ahead, while the one before is still folded.
+    """
 
     seat: str
     seats: int
+    coming: Coming | None = None
     apart: set[Scope]
 
     def __init__(self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> None:
         super().__init__(name, outputs, schedule)
         self.rows: dict[tuple[object, ...], tuple[Scope, Local]] = {}
+
+    def grid_axes(self, grid: list[Index], point: str) -> list[Axis]:
+        """The axes of a grid, found from the number of a point by division."""
+        raise NotImplementedError
 
     @contextmanager
     def row_blocks(self, index: Index, size: int, low: Expr, high: Expr, roots: Sequence[Scalar]) -> Iterator[Axis]:
@@ -99,17 +118,35 @@ class Rows(Lowering):
 
     def _row_copy(self, s: Read, index: Index, size: int) -> Local:
         """Registers with this lane's part of a row, as it is stored."""
+        local = self._room(f"{s.source.name}_row", s, index, size)
+        coming = self.coming
+        if coming is None or not free(s) - {index} <= set(coming.grid):
+            self._load_row(local, s, index, size)
+            return local
+        with self.at(coming.before):
+            later = self._room(f"{s.source.name}_next", s, index, size)
+            with self.inside(*self.grid_axes(coming.grid, coming.first)):
+                self._load_row(later, s, index, size)
+        with self._turns(index, size) as (axis, at), self.points([axis]):
+            place = Form(self.axis(index).start - axis.start + at)
+            self.scope.out.append(Store(local.buffer, place, Load(later.buffer, place, s.source.dtype)))
+        with self.inside(*self.grid_axes(coming.grid, coming.later)):
+            self._load_row(later, s, index, size)
+        return local
+
+    def _room(self, name: str, s: Read, index: Index, size: int) -> Local:
         extent = index.size.value
         assert extent is not None
         count = -(-extent // (self.seats * size)) * size
-        local = self.array(f"{s.source.name}_row", s.source.dtype, [Axis(index, affine(0), count)])
+        return self.array(name, s.source.dtype, [Axis(index, affine(0), count)])
+
+    def _load_row(self, local: Local, s: Read, index: Index, size: int) -> None:
         with ExitStack() as stack:
             axis, at = stack.enter_context(self._turns(index, size))
             with self.points([axis]):
                 point = self.axis(index).start - axis.start + at
                 value = Load(self.buffers[s.source], self.address(s.source.shape, s.coordinates), s.source.dtype)
                 self.scope.out.append(Store(local.buffer, Form(point), value))
-        return local
 
 
 def form_of(e: Expr) -> Affine:

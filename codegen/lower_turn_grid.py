@@ -91,10 +91,6 @@ class Turned(RowScans):
         )
         return self.finished(Launch(self.threads, tiles))
 
-    def grid_axes(self, grid: list[Index], point: str) -> list[Axis]:
-        """The axes of a grid, found from the number of a point by division."""
-        raise NotImplementedError
-
     def _turning(self) -> tuple[Index, Index, list[Read]]:
         """The axis along which is read, that along which is written, and the reads that turn."""
         axes = {i.name: i for i in self.outputs[0].axes}

@@ -18,6 +18,8 @@ device   ::= grid=i,j         output indices that threads (or warps, where a fol
              warp=c           output indices that the lanes of a warp stride over
              team=4           warps of a block that share a row, and what is folded or scanned over it
              rounds=j         folds over j that keep the best few points find one after the other, all lanes together
+             ahead=4          points of the grid that a thread takes, the loads of all of them before the first is used
+             occupancy=9      blocks for which a multiprocessor has registers, at the price of those of each thread
              across=i,j       elements that lie along i are written along j: squares of them turn in shared memory
              consumers=2      warp groups that compute, beside one that copies (mma and what follows)
              stages=4         tiles in flight of each ring of streamed operands
@@ -92,6 +94,8 @@ class Schedule:
     grid: tuple[str, ...] = ()
     warp: tuple[str, ...] = ()
     team: int = 0
+    ahead: int = 0
+    occupancy: int = 0
     across: tuple[str, ...] = ()
     consumers: int = 0
     stages: int = 0

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from tang_egg import ops
 from tang_egg.affine import affine
 from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.kernel import (
     Assign,
     Barrier,
+    Buffer,
     Call,
     Declare,
     Expr,
@@ -33,9 +35,11 @@ from tang_egg.codegen.kernel import (
     with_operands,
 )
 from tang_egg.codegen.kernel_run import _Machine
-from tang_egg.codegen.legalize_runs import ReadRun, WriteRun
+from tang_egg.codegen.legalize_runs import ReadRun, WriteRun, access_bytes
 
 WARP, BARRIER, LARGEST = 32, -1, -2
+FEW = 2
+"""Blocks that a small chip holds at once: persistent ones take several tiles."""
 Exchange = Generator[tuple[int, Any], Any, None]
 
 
@@ -43,6 +47,7 @@ def run_warps(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]], dims: 
     """Runs a kernel whose warps meet at barriers only; outputs are written in place."""
     assert kernel.launch is not None
     blocks = int(_Machine({}, dict(dims)).expr(kernel.launch.tiles))
+    blocks = min(blocks, FEW) if kernel.launch.persistent else blocks
     for block in range(blocks):
         shared: dict[str, np.ndarray[Any, Any]] = {}
         warps = []
@@ -106,13 +111,16 @@ class _Lane(_Machine):
                     self.shared[s.buffer.name] = self.arrays[s.buffer.name]
                 self.arrays[s.buffer.name] = self.shared[s.buffer.name]
             elif isinstance(s, ReadRun):
-                first = self.address(s.source, s.index)
+                first = _start(self.address(s.source, s.index), s, s.source)
                 self.address(s.source, Form(affine(first + s.count - 1)))
                 self.arrays[s.into.name][: s.count] = self.arrays[s.source.name][first : first + s.count]
             elif isinstance(s, WriteRun):
-                first = self.address(s.target, s.index)
+                first = _start(self.address(s.target, s.index), s, s.target)
                 self.address(s.target, Form(affine(first + s.count - 1)))
-                self.arrays[s.target.name][first : first + s.count] = self.arrays[s.source.name][: s.count]
+                values = self.arrays[s.source.name][: s.count]
+                if s.source.type != s.target.type:
+                    values = ops.cast_value(values, s.target.type, "real")
+                self.arrays[s.target.name][first : first + s.count] = values
             elif isinstance(s, If):
                 yield from self.steps(s.then if self.expr(s.condition) else s.otherwise)
             elif isinstance(s, Loop):
@@ -126,6 +134,11 @@ class _Lane(_Machine):
 def _asks(op: str) -> bool:
     """Whether an operation needs what other lanes have."""
     return "shuffle" in op or op == "max_warp"
+def _start(first: int, s: ReadRun | WriteRun, buffer: Buffer) -> int:
+    """Where a run starts. Arrays start at multiples of 16 bytes, so what is said of its address can be checked."""
+    size = ops.BYTES[buffer.type]
+    assert not s.aligned or first * size % access_bytes(s.count * size) == 0, "a run is not where its access can start"
+    return first
 
 
 def _put(e: Expr, call: Call) -> Expr:

@@ -31,6 +31,8 @@ from tang_egg.codegen.kernel import (
     subexpressions,
 )
 from tang_egg.codegen.legalize import legal_names, narrow_indices, rebuilt
+from tang_egg.codegen.legalize_aligned import aligned_runs
+from tang_egg.codegen.legalize_barriers import needed_barriers
 from tang_egg.codegen.legalize_quick import quick_functions
 from tang_egg.codegen.legalize_runs import ReadRun, runs
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
@@ -138,7 +140,7 @@ def _parameter(a: Argument, aliased: set[str]) -> str:
 
 def _signature(kernel: Kernel) -> list[str]:
     launch = kernel.launch
-    bounds = f"{launch.threads}, 1" if launch else f"{BLOCK}"
+    bounds = f"{launch.threads}, {launch.resident}" if launch else f"{BLOCK}"
     aliased = {b.name for b in kernel.buffers if b.alias}
     parameters = [_parameter(a, aliased) for a in arguments(kernel)]
     lines = [f'extern "C" __global__ void __launch_bounds__({bounds}) {kernel.name}(']
@@ -203,6 +205,7 @@ _OPS: dict[str, str] = {
     "lt": "({0} < {1})", "le": "({0} <= {1})", "eq": "({0} == {1})",
     "and": "({0} && {1})", "or": "({0} || {1})", "not": "(!{0})",
     "idiv": "te_idiv_{to}({0}, {1})", "imod": "te_imod_{to}({0}, {1})", "udiv": "({0} / {1})", "umod": "({0} % {1})",
+    "udiv:int": "(int)((te_u32){0} / (te_u32){1})", "umod:int": "(int)((te_u32){0} % (te_u32){1})",
     "bitand": "({0} & {1})", "bitor": "({0} | {1})", "bitxor": "({0} ^ {1})",
     "shl": "te_shl_{to}({0}, {1})", "shr": "te_shr_{to}({0}, {1})",
     "cast": "(({type}){0})", "bits": "te_bits<{type}, {held}>({0})",
@@ -210,6 +213,8 @@ _OPS: dict[str, str] = {
     "fast_max:f32": "fmaxf({0}, {1})", "fast_min:f32": "fminf({0}, {1})", "fast_recip:f32": "te_recip({0})",
     "round_tf32:f32": "te_round_tf32({0})",
     "quick_erf:f32": "te_quick_erf({0})", "quick_tanh:f32": "te_quick_tanh({0})", "quick_exp:f32": "te_quick_exp({0})",
+    "quick_recip:f32": "te_quick_recip({0})", "quick_sqrt:f32": "te_quick_sqrt({0})",
+    "quick_one_plus_erf:f32": "te_quick_one_plus_erf({0})", "quick_one_plus_tanh:f32": "te_quick_one_plus_tanh({0})",
     "exp2:f32": "te_exp2({0})", "log2:f32": "te_log2({0})",
     "shuffle_xor": "__shfl_xor_sync(~0u, {0}, {1})", "shuffle_xor:bool": "(__shfl_xor_sync(~0u, (int){0}, {1}) != 0)",
     "max_warp": "te_max_warp_{to}({0})", "any_warp:bool": "(__any_sync(~0u, {0}) != 0)",
@@ -301,7 +306,8 @@ CUDA = Dialect(
     },
     barrier="__syncthreads();",
     signature=_signature,
-    passes=(legal_names, narrow_indices, runs(ops.BYTES), quick_functions, plain_loops),
+    passes=(legal_names, narrow_indices, runs(ops.BYTES), aligned_runs(ops.BYTES), needed_barriers, quick_functions,
+            plain_loops),
     device=DEVICE,
 )
 

@@ -261,9 +261,13 @@ def _line(text: Callable[[Any, Printer], str]) -> Callable[[Any, Printer], None]
     return lambda s, p: p.emit(text(s, p))
 
 
+def _how(s: ReadRun | WriteRun) -> str:
+    return f"{s.count}, true" if s.aligned else str(s.count)
+
+
 def _write_run(s: WriteRun, p: Printer) -> None:
-    how = f"{s.count}, true" if s.aligned else str(s.count)
-    p.emit(f"te_write_run<{how}>({s.target.name} + {p.expr(s.index)}, {s.source.name});")
+    name = "te_write_run" if s.source.type == s.target.type else "te_write_rounded"
+    p.emit(f"{name}<{_how(s)}>({s.target.name} + {p.expr(s.index)}, {s.source.name});")
 
 
 DEVICE: dict[type, Callable[[Any, Printer], None]] = {
@@ -289,7 +293,7 @@ DEVICE: dict[type, Callable[[Any, Printer], None]] = {
     ProxyFence: _line(lambda s, p: "te_proxy_fence();"),
     Ticket: _line(lambda s, p: f"const int {s.name} = te_blocks + atomicAdd(te_counters + {s.counter}, 1);"),
     Retire: _retire,
-    ReadRun: _line(lambda s, p: f"te_read_run<{s.count}>({s.into.name}, {s.source.name} + {p.expr(s.index)});"),
+    ReadRun: _line(lambda s, p: f"te_read_run<{_how(s)}>({s.into.name}, {s.source.name} + {p.expr(s.index)});"),
     WriteRun: _write_run,
 }
 """How each statement of device.py is printed."""

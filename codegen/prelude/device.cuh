@@ -81,15 +81,27 @@ template <int BYTES> struct te_piece { typedef unsigned char type; };
 template <> struct te_piece<4> { typedef te_u32 type; };
 template <> struct te_piece<8> { typedef uint2 type; };
 template <> struct te_piece<16> { typedef uint4 type; };
-template <int N, class T> TE_DEVICE void te_read_run(T *to, const T *from)
+template <class T, class P> TE_DEVICE void te_put(T *to, const P &x) { memcpy(to, &x, sizeof(P)); }
+// Halves of words by shifts, not by memcpy: a bf16 then widens to f32 by one instruction.
+TE_DEVICE void te_put(te_bf16 *to, const te_u32 &x)
+{
+    to[0].bits = (unsigned short)x;
+    to[1].bits = (unsigned short)(x >> 16);
+}
+TE_DEVICE void te_put(te_bf16 *to, const uint2 &x) { te_put(to, x.x), te_put(to + 2, x.y); }
+TE_DEVICE void te_put(te_bf16 *to, const uint4 &x)
+{
+    te_put(to, x.x), te_put(to + 2, x.y), te_put(to + 4, x.z), te_put(to + 6, x.w);
+}
+template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_read_run(T *to, const T *from)
 {
     constexpr int bytes = N * sizeof(T), piece = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
     typedef typename te_piece<piece>::type P;
-    if ((unsigned long long)from % piece == 0) {
+    if (ALIGNED || (unsigned long long)from % piece == 0) {
 #pragma unroll
         for (int n = 0; n < bytes / piece; n++) {
             const P x = ((const P *)from)[n];
-            memcpy((char *)to + n * piece, &x, piece);
+            te_put(to + n * (piece / (int)sizeof(T)), x);
         }
     } else {
 #pragma unroll
@@ -111,6 +123,19 @@ template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_write_run(T *t
 #pragma unroll
         for (int n = 0; n < N; n++) to[n] = from[n];
     }
+}
+
+// The same of floats that are rounded to 16 bits on their way, two at a time.
+TE_DEVICE void te_pack(te_u32 *to, const te_bf16 *, float low, float high) { *to = te_pack_bf16(low, high); }
+TE_DEVICE void te_pack(te_u32 *to, const te_f16 *, float low, float high) { *to = te_pack_f16(low, high); }
+template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_write_rounded(T *to, const float *from)
+{
+    te_u32 pairs[N / 2];
+#pragma unroll
+    for (int n = 0; n < N / 2; n++) te_pack(pairs + n, to, from[2 * n], from[2 * n + 1]);
+    T rounded[N];
+    memcpy(rounded, pairs, sizeof(pairs));
+    te_write_run<N, ALIGNED>(to, rounded);
 }
 
 // Maximum and minimum of floats keep NaN.
@@ -167,6 +192,23 @@ TE_DEVICE float te_quick_tanh(float x)
     const float q[] = {1.0f, 0.4622326493f, 0.02365940623f, 0.0002332994918f, 2.329407636e-7f};
     return te_rational(te_min_f32(te_max_f32(x, -8.4f), 8.4f), p, q);
 }
+// 1 + f(x) for odd f that run into -1 and 1, right relative to itself where it vanishes: below 2e-5 for x > -5.
+// 1 - erf(a) = 2^(-a P(a)) for a > 0; P, fitted on [0, 5], grows beyond, so that the power vanishes.
+TE_DEVICE float te_quick_one_plus_erf(float x)
+{
+    const float p[] = {1.62786681f, 0.917873789f, 0.151324731f, -0.0331900633f, 0.00498459343f, -0.000446946165f,
+                       1.78086777e-5f};
+    const float a = fabsf(x);
+    float sum = p[6];
+#pragma unroll
+    for (int n = 5; n >= 0; n--) sum = fmaf(sum, a, p[n]);
+    const float rest = te_exp2(-a * sum);
+    return x < 0 ? rest : 2.0f - rest;
+}
+TE_DEVICE float te_quick_one_plus_tanh(float x) { return te_recip(fmaf(0.5f, te_exp2(x * -2.8853900818f), 0.5f)); }
+// Within a unit of the last place, denormals and infinities included, without the branch of the exact forms.
+TE_DEVICE float te_quick_recip(float x) { float y; asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+TE_DEVICE float te_quick_sqrt(float x) { float y; asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 TE_DEVICE float te_quick_exp(float x) { return te_exp2(x * 1.4426950409f); }
 
 // Integers: division and remainder round down and give 0 for a divisor of 0; shifts count modulo the width; all wrap.

@@ -74,7 +74,7 @@ def test_loads_of_several_turns_are_on_their_way_together() -> None:
     i, j = te.indices("i j")
     text = printed(lambda x: te.tensor(None, i, te.sum(j, x[i, j])), "bf16")
     assert f"#pragma unroll {cuda.AHEAD}\n" in text
-    assert text.index(f"#pragma unroll {cuda.AHEAD}\n") < text.index("te_read_run<8>(")
+    assert text.index(f"#pragma unroll {cuda.AHEAD}\n") < text.index("te_read_run<8, true>(")
 
 
 def product(rows: int, columns: int) -> tuple[KernelPlan, ...]:
