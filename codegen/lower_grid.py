@@ -42,9 +42,8 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
-from tang_egg.codegen.lower_rounds import Rounds
-from tang_egg.codegen.lower_row import form_of
 from tang_egg.codegen.lower_beside import fits_beside, symmetric
+from tang_egg.codegen.lower_rounds import Rounds
 from tang_egg.codegen.lower_row import Coming, form_of
 from tang_egg.codegen.lower_scan_grid import exchanged
 from tang_egg.codegen.lower_scope import Axis, Local, Scope

@@ -79,7 +79,7 @@ class Rounds(Turned):
         count, points = 1 + max(state) // 2, ranking.index.size.value
         assert points is not None
         some = bool(conditions) or count > points  # there may be fewer points than rounds
-        room, found = self._room(keys, count), list[Expr]()
+        room, found = self._meeting(keys, count), list[Expr]()
         for r in range(count):
             best = self._largest(Load(own.buffer, number(0), keys.type))
             found.append(best if room is None else self._of_warps(best, room, r))
@@ -179,7 +179,7 @@ class Rounds(Turned):
             mask //= 2
         return best
 
-    def _room(self, keys: Keys, count: int) -> Buffer | None:
+    def _meeting(self, keys: Keys, count: int) -> Buffer | None:
         """Room for what each warp of a team finds in each round, so that a round waits once."""
         if not self.team:
             return None
