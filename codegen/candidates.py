@@ -39,16 +39,19 @@ LONG_STREAM = 256
 """Points of a streamed index of copied operands from which on its tiles are twice as long."""
 FEW_OUTPUTS = 64
 """Longest output axis that a fold by blocks holds whole."""
+BESIDE = 4
+"""Rows that are folded beside each other where they share an operand and lie in the caches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the choice depends on: common output indices, folds (outer before inner), scanned indices."""
+    """What the choice depends on: common output indices, folds (outer before inner), scanned indices, registers."""
 
     outputs: tuple[Tensor, ...]
     common: tuple[Index, ...]
     folds: tuple[Reduce, ...]
     scanned: frozenset[Index]
+    vectors: Vectors = AVX2
 
     @property
     def vector(self) -> Index | None:
@@ -62,7 +65,7 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     outputs = aligned(outputs)
-    shape = _shape(outputs)
+    shape = _shape(outputs, vectors)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
     first = replace(first, fetch=fetched(outputs, first))
     found = [
@@ -75,11 +78,11 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     return tuple(dict.fromkeys(found))
 
 
-def _shape(outputs: tuple[Tensor, ...]) -> Shape:
+def _shape(outputs: tuple[Tensor, ...], vectors: Vectors) -> Shape:
     common = tuple(i for i in outputs[0].axes if all(i in t.axes for t in outputs))
     nodes = list(walk(*(t.body for t in outputs)))
     folds = tuple(dict.fromkeys(group_of(s) for s in reversed(nodes) if isinstance(s, Reduce)))
-    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)))
+    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)), vectors)
 
 
 def _needs(f: Reduce) -> frozenset[Index]:
@@ -98,7 +101,7 @@ def _first(shape: Shape) -> Schedule:
     streamed = _streamed(shape)
     if streamed:
         lanes = _lanes(shape, streamed)
-        beside = None if lanes else nested(shape.folds, shape.common)
+        beside = None if lanes else nested(shape.folds, shape.common, shape.vectors)
         return (lanes and _at_hand(shape, streamed)) or lanes or beside or _stream(shape, streamed)
     return looked_up(shape.folds, shape.vector) or _tile(shape)
 
@@ -211,7 +214,7 @@ def _at_hand(shape: Shape, streamed: list[Reduce]) -> Schedule | None:
     """Rows one by one, their folds in turn, with what is shared kept; None where a row is too long for that."""
     rows = tuple(dict.fromkeys(f.indices[-1] for f in streamed))
     found = parted(shape.outputs, rows)
-    plain = None if found is None else _tile(_shape(found))
+    plain = None if found is None else _tile(_shape(found, shape.vectors))
     if plain is None or plain.shape != "split" or plain.stage:
         return None
     return replace(plain, keep=tuple(i.name for i in rows))
@@ -270,6 +273,11 @@ def _tile(shape: Shape) -> Schedule:
     for f in shape.folds:
         last = f.indices[-1]
         if v is not None and v.name in tile and _runs_along(f, last, v):
+            if n := _beside_lanes(shape, f, v):
+                tile[v.name] = BESIDE
+                fold[last.name] = FoldPlan("lanes", n)
+                kind = "split" if kind == "point" else kind
+                continue
             del tile[v.name]
         if v is None or v not in _needs(f) or v.name not in tile:
             beside = [g for g in shape.folds if g.indices[-1].name == last.name]  # one plan serves them all
@@ -339,6 +347,30 @@ def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
     reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
     along = any(contiguous(r, last) for r in reads)
     return along and not any(contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
+
+
+def _beside_lanes(shape: Shape, f: Reduce, v: Index) -> int:
+    """Lanes of a fold of which BESIDE rows run at once, so that what they share is loaded once; 0 where none gains.
+
+    So it is where all folds run along rows of the same few MB: memory itself is read faster row by row.
+    """
+    last = f.indices[-1]
+    if (v.size.value or 0) < BESIDE or not all(len(g.indices) == 1 and _along_rows(g, v) for g in shape.folds):
+        return 0
+    rows = {r.source for b in f.body for r in walk(b) if isinstance(r, Read) and {v, last} <= free(r)}
+    bytes_ = sum(prod(n.value or PAST_CACHES for n in s.shape) * ops.BYTES[s.dtype] for s in rows)
+    held = BESIDE * len(f.body) * 4
+    room = 3 * shape.vectors.registers // 4 * shape.vectors.bytes
+    n = _fits(last, *(n for n in (16, 8) if held * n <= room))
+    return n if n > 1 and bytes_ < PAST_CACHES else 0
+
+
+def _along_rows(f: Reduce, v: Index) -> bool:
+    """Whether a fold runs along rows of its own for each point of `v`, beside an operand that they share."""
+    reads = [x for b in f.body for x in walk(b) if isinstance(x, Read) and f.indices[-1] in free(x)]
+    shared = any(v not in free(r) for r in reads) and any(v in free(r) for r in reads)
+    plain = f.monoid.commutative and not f.monoid.followers and not any(c.axes for c in f.monoid.components)
+    return shared and plain and guarded_entries(f) is None and _runs_along(f, f.indices[-1], v)
 
 
 def _spread(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
