@@ -14,6 +14,7 @@ from math import prod
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.align import aligned
+from tang_egg.codegen.candidates_beside import BESIDE, beside_lanes, runs_along
 from tang_egg.codegen.candidates_grid import contiguous
 from tang_egg.codegen.candidates_keep import fetched, parted
 from tang_egg.codegen.candidates_nested import looked_up, nested
@@ -39,8 +40,6 @@ LONG_STREAM = 256
 """Points of a streamed index of copied operands from which on its tiles are twice as long."""
 FEW_OUTPUTS = 64
 """Longest output axis that a fold by blocks holds whole."""
-BESIDE = 4
-"""Rows that are folded beside each other where they share an operand and lie in the caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +271,8 @@ def _tile(shape: Shape) -> Schedule:
         return Schedule("stream", tile=((v.name, n),), fold=tuple(dict(plans).items()))
     for f in shape.folds:
         last = f.indices[-1]
-        if v is not None and v.name in tile and _runs_along(f, last, v):
-            if n := _beside_lanes(shape, f, v):
+        if v is not None and v.name in tile and runs_along(f, last, v):
+            if n := beside_lanes(shape.outputs, shape.folds, f, v, shape.vectors):
                 tile[v.name] = BESIDE
                 fold[last.name] = FoldPlan("lanes", n)
                 kind = "split" if kind == "point" else kind
@@ -340,37 +339,6 @@ def _columns(shape: Shape, v: Index) -> int:
             return 0
     size = v.size.value or 0
     return next((n for n in (512, 256, 128, 64) if size >= COLUMN_TILES * n), 0) if shape.folds else 0
-
-
-def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
-    """Whether a fold reads contiguously along its own index and never along the vector index, with nothing reused."""
-    reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
-    along = any(contiguous(r, last) for r in reads)
-    return along and not any(contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
-
-
-def _beside_lanes(shape: Shape, f: Reduce, v: Index) -> int:
-    """Lanes of a fold of which BESIDE rows run at once, so that what they share is loaded once; 0 where none gains.
-
-    So it is where all folds run along rows of the same few MB: memory itself is read faster row by row.
-    """
-    last = f.indices[-1]
-    if (v.size.value or 0) < BESIDE or not all(len(g.indices) == 1 and _along_rows(g, v) for g in shape.folds):
-        return 0
-    rows = {r.source for b in f.body for r in walk(b) if isinstance(r, Read) and {v, last} <= free(r)}
-    bytes_ = sum(prod(n.value or PAST_CACHES for n in s.shape) * ops.BYTES[s.dtype] for s in rows)
-    held = BESIDE * len(f.body) * 4
-    room = 3 * shape.vectors.registers // 4 * shape.vectors.bytes
-    n = _fits(last, *(n for n in (16, 8) if held * n <= room))
-    return n if n > 1 and bytes_ < PAST_CACHES else 0
-
-
-def _along_rows(f: Reduce, v: Index) -> bool:
-    """Whether a fold runs along rows of its own for each point of `v`, beside an operand that they share."""
-    reads = [x for b in f.body for x in walk(b) if isinstance(x, Read) and f.indices[-1] in free(x)]
-    shared = any(v not in free(r) for r in reads) and any(v in free(r) for r in reads)
-    plain = f.monoid.commutative and not f.monoid.followers and not any(c.axes for c in f.monoid.components)
-    return shared and plain and guarded_entries(f) is None and _runs_along(f, f.indices[-1], v)
 
 
 def _spread(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
