@@ -14,6 +14,7 @@ from math import prod
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.align import aligned
+from tang_egg.codegen.candidates_beside import BESIDE, beside_lanes, runs_along
 from tang_egg.codegen.candidates_grid import contiguous
 from tang_egg.codegen.candidates_keep import fetched, parted
 from tang_egg.codegen.candidates_nested import looked_up, nested
@@ -43,12 +44,13 @@ FEW_OUTPUTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the choice depends on: common output indices, folds (outer before inner), scanned indices."""
+    """What the choice depends on: common output indices, folds (outer before inner), scanned indices, registers."""
 
     outputs: tuple[Tensor, ...]
     common: tuple[Index, ...]
     folds: tuple[Reduce, ...]
     scanned: frozenset[Index]
+    vectors: Vectors = AVX2
 
     @property
     def vector(self) -> Index | None:
@@ -62,7 +64,7 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     outputs = aligned(outputs)
-    shape = _shape(outputs)
+    shape = _shape(outputs, vectors)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
     first = replace(first, fetch=fetched(outputs, first))
     found = [
@@ -75,11 +77,11 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     return tuple(dict.fromkeys(found))
 
 
-def _shape(outputs: tuple[Tensor, ...]) -> Shape:
+def _shape(outputs: tuple[Tensor, ...], vectors: Vectors) -> Shape:
     common = tuple(i for i in outputs[0].axes if all(i in t.axes for t in outputs))
     nodes = list(walk(*(t.body for t in outputs)))
     folds = tuple(dict.fromkeys(group_of(s) for s in reversed(nodes) if isinstance(s, Reduce)))
-    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)))
+    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)), vectors)
 
 
 def _needs(f: Reduce) -> frozenset[Index]:
@@ -98,7 +100,7 @@ def _first(shape: Shape) -> Schedule:
     streamed = _streamed(shape)
     if streamed:
         lanes = _lanes(shape, streamed)
-        beside = None if lanes else nested(shape.folds, shape.common)
+        beside = None if lanes else nested(shape.folds, shape.common, shape.vectors)
         return (lanes and _at_hand(shape, streamed)) or lanes or beside or _stream(shape, streamed)
     return looked_up(shape.folds, shape.vector) or _tile(shape)
 
@@ -211,7 +213,7 @@ def _at_hand(shape: Shape, streamed: list[Reduce]) -> Schedule | None:
     """Rows one by one, their folds in turn, with what is shared kept; None where a row is too long for that."""
     rows = tuple(dict.fromkeys(f.indices[-1] for f in streamed))
     found = parted(shape.outputs, rows)
-    plain = None if found is None else _tile(_shape(found))
+    plain = None if found is None else _tile(_shape(found, shape.vectors))
     if plain is None or plain.shape != "split" or plain.stage:
         return None
     return replace(plain, keep=tuple(i.name for i in rows))
@@ -269,7 +271,12 @@ def _tile(shape: Shape) -> Schedule:
         return Schedule("stream", tile=((v.name, n),), fold=tuple(dict(plans).items()))
     for f in shape.folds:
         last = f.indices[-1]
-        if v is not None and v.name in tile and _runs_along(f, last, v):
+        if v is not None and v.name in tile and runs_along(f, last, v):
+            if n := beside_lanes(shape.outputs, shape.folds, f, v, shape.vectors):
+                tile[v.name] = BESIDE
+                fold[last.name] = FoldPlan("lanes", n)
+                kind = "split" if kind == "point" else kind
+                continue
             del tile[v.name]
         if v is None or v not in _needs(f) or v.name not in tile:
             beside = [g for g in shape.folds if g.indices[-1].name == last.name]  # one plan serves them all
@@ -332,13 +339,6 @@ def _columns(shape: Shape, v: Index) -> int:
             return 0
     size = v.size.value or 0
     return next((n for n in (512, 256, 128, 64) if size >= COLUMN_TILES * n), 0) if shape.folds else 0
-
-
-def _runs_along(f: Reduce, last: Index, v: Index) -> bool:
-    """Whether a fold reads contiguously along its own index and never along the vector index, with nothing reused."""
-    reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
-    along = any(contiguous(r, last) for r in reads)
-    return along and not any(contiguous(r, v) for r in reads) and all(v in free(r) or len(free(r)) < 2 for r in reads)
 
 
 def _spread(shape: Shape, schedule: Schedule, threads: int) -> Schedule:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from tang_egg.affine import Index
 from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Read, Reduce, Scalar, Scan, children, free, walk
 from tang_egg.schedule import FoldPlan, Schedule
 
@@ -27,7 +28,7 @@ ROW = 1024
 """Longest row of a table that is folded as a whole."""
 
 
-def nested(folds: Sequence[Reduce], common: Sequence[Index]) -> Schedule | None:
+def nested(folds: Sequence[Reduce], common: Sequence[Index], vectors: Vectors = AVX2) -> Schedule | None:
     """Both folds in lanes of their own index; None where the folds are no such pair or their reads lie across."""
     outer = [f for f in folds if any(_below(f, g) for g in folds)]
     if len(folds) != 2 or len(outer) != 1:
@@ -47,7 +48,8 @@ def nested(folds: Sequence[Reduce], common: Sequence[Index]) -> Schedule | None:
     rows = {i for i in common if i.size.value != 1}
     if not rows or not any({b, j, *rows} <= free(r) for r in inside):
         return None  # each operand serves many points of the output, and is worth a copy
-    tile = BLOCKS if sizes[0] >= BLOCKS else WIDTH
+    # results of as many blocks as a vector of WIDTH has lanes are turned in registers; wider ones would go lane by lane
+    tile = BLOCKS if sizes[0] >= BLOCKS and vectors.lanes() <= WIDTH else WIDTH
     plans = ((b.name, FoldPlan("stream", tile, WIDTH)), (j.name, FoldPlan("lanes", WIDTH)))
     return Schedule("split", order=tuple(i.name for i in common), fold=plans)
 

@@ -15,7 +15,7 @@
                 | turned                             around a vector loop that copies a block across its lines
     expr      ::= Var(name, type) | Literal(value, type)
                 | Form(affine)                           an i64: an affine form whose dims are variables in scope
-                | Load(buffer, index, type)              a vector type loads consecutive elements
+                | Load(buffer, index, type)              a vector type loads consecutive elements, a mask some
                 | Call(op, args, type)                   a primitive of tang_egg.ops; `cast` converts to `type`
                 | Select(condition, yes, no)             lazy: only the chosen branch is evaluated
                 | Build(items, type)                     a vector from its lanes
@@ -78,12 +78,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`safe`: in bounds whether or not the branch that it stands in is taken."""
+    """`safe`: in bounds whether or not the branch that it stands in is taken. `where`: the lanes read; others are 0."""
 
     buffer: Buffer
     index: Expr
     type: str
     safe: bool = True
+    where: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,7 @@ def variable(name: str) -> Affine:
 def operands(e: Expr) -> tuple[Expr, ...]:
     """The direct operands of an expression."""
     if isinstance(e, Load):
-        return (e.index,)
+        return (e.index,) if e.where is None else (e.index, e.where)
     if isinstance(e, Call):
         return e.args
     if isinstance(e, Select):
@@ -256,7 +257,7 @@ def operands(e: Expr) -> tuple[Expr, ...]:
 def with_operands(e: Expr, new: tuple[Expr, ...]) -> Expr:
     """The same expression over other operands."""
     if isinstance(e, Load):
-        return replace(e, index=new[0])
+        return replace(e, index=new[0]) if e.where is None else replace(e, index=new[0], where=new[1])
     if isinstance(e, Call):
         return replace(e, args=new)
     if isinstance(e, Select):

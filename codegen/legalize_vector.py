@@ -185,6 +185,7 @@ class _Lanes:
         self.values: dict[str, Expr] = {}
         self.names: dict[str, str] = {}
         self.guarded = False
+        self.where: Expr | None = None  # the mask of the lanes that a branch is for, where it is one
 
     def block(self, body: Sequence[Stmt]) -> list[Stmt]:
         out: list[Stmt] = []
@@ -314,9 +315,9 @@ class _Lanes:
         raise Unsupported
 
     def load(self, e: Load) -> Expr:
-        if self.guarded and not e.safe:
-            raise Unsupported
         stride = self.stride(e.index)
+        if self.guarded and not e.safe:
+            return self.load_where(e, stride)
         if e.type == "bool":
             if stride is None or stride.value != 1:
                 raise Unsupported
@@ -327,6 +328,22 @@ class _Lanes:
         items = tuple(replace(e, index=self.lane_index(e.index, n)) for n in range(self.width))
         return Build(items, self.vector_type(e.type))
 
+    def also(self, outer: Expr | None, condition: Expr) -> Expr | None:
+        """The mask of a branch within another one; None where there is no mask for both."""
+        if outer is None or outer.type != condition.type:
+            return None
+        return Call("and", (outer, condition), condition.type)
+
+    def load_where(self, e: Load, stride: Affine | None) -> Expr:
+        """A load of the lanes that the branch in force is for: an instruction where registers are of 64 bytes."""
+        near = stride is not None and stride.value == 1
+        mask = self.where
+        if not near or mask is None or mask.type != f"m32x{self.width}" or e.type != "f32":
+            raise Unsupported
+        if self.owner.bytes <= AVX2.bytes:
+            raise Unsupported
+        return replace(e, index=self.lane_index(e.index, 0), type=self.vector_type(e.type), where=mask)
+
     def select(self, e: Select) -> Expr:
         condition = self.expr(e.condition)
         if lanes(condition.type) == 1:
@@ -336,17 +353,24 @@ class _Lanes:
                 return Select(condition, self.mask(yes, type), self.mask(no, type), type)
             yes, no = self.wide(yes), self.wide(no)
             return Select(condition, yes, no, yes.type)
-        held, self.guarded = self.guarded, True
+        guarded, outer = self.guarded, self.where
+        self.guarded = True
         try:
-            yes, no = self.expr(e.yes), self.expr(e.no)
+            self.where = self.also(outer, condition) if guarded else condition
+            yes = self.expr(e.yes)
+            self.where = None
+            no = self.expr(e.no)
         finally:
-            self.guarded = held
+            self.guarded, self.where = guarded, outer
         if e.type == "bool":
             yes, no = self.mask(yes, condition.type), self.mask(no, condition.type)
             flipped = Call("not", (condition,), condition.type)
             first = Call("and", (condition, yes), condition.type)
             return Call("or", (first, Call("and", (flipped, no), condition.type)), condition.type)
         yes, no = self.wide(yes), self.wide(no)
+        if self.owner.bytes > AVX2.bytes and isinstance(yes, Select) and yes.no == no:
+            if yes.condition.type == condition.type:  # one choice by both conditions
+                condition, yes = Call("and", (condition, yes.condition), condition.type), yes.yes
         return Select(self.mask(condition, f"m{8 * ops.BYTES[e.type]}x{self.width}"), yes, no, yes.type)
 
     def mask(self, e: Expr, type: str) -> Expr:

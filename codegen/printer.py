@@ -58,6 +58,7 @@ class Dialect:
     loops: dict[str, tuple[str, ...]]
     barrier: str
     signature: Callable[[Kernel], list[str]]
+    load_where: str = ""  # type, buffer, index, mask: some lanes of a vector in memory, 0 in the others
     comment: str = "// {0}"
     first: str = ""  # the first assignment of a register; empty: the type before `assign`
     passes: tuple[Callable[[Kernel], Kernel], ...] = field(default=())
@@ -166,6 +167,8 @@ class Printer:
         if isinstance(e, Form):
             return form_text(e.form)
         if isinstance(e, Load):
+            if e.where is not None:
+                return d.load_where.format(e.type, e.buffer.name, self.expr(e.index), self.expr(e.where))
             return d.load(e.buffer, self.expr(e.index), e.type)
         if isinstance(e, Select):
             text = d.select if lanes(e.condition.type) == 1 else d.vector_select

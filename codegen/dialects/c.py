@@ -161,6 +161,7 @@ C = Dialect(
     ops=_OPS,
     literal=_literal,
     load=_load,
+    load_where="te_load_where_{0}({1} + {2}, {3})",
     store=_store,
     declare=_declare,
     build=_build,

@@ -22,7 +22,7 @@
 #endif
 
 #ifndef TE_WORK
-#define TE_WORK 300000  // operations below which threads cost more than they save
+#define TE_WORK 600000  // operations below which waking a thread may cost more than it saves
 #endif
 
 static inline int64_t te_thread(void)

@@ -176,3 +176,24 @@ TE_WIDEN(i8, 16)
 TE_WIDEN(u8, 16)
 TE_WIDEN(i16, 16)
 TE_WIDEN(u16, 16)
+
+// Some lanes of what lies in memory, 0 in the others, which may lie where nothing may be read.
+#define TE_WHERE(W)                                                                                       \
+    static inline f32x##W te_load_where_f32x##W(const float *p, m32x##W m)                                \
+    {                                                                                                     \
+        f32x##W y = {0};                                                                                  \
+        for (int n = 0; n < W; n++) if (m[n]) y[n] = p[n];                                                \
+        return y;                                                                                         \
+    }
+#ifdef __AVX512F__
+static inline f32x16 te_load_where_f32x16(const float *p, m32x16 m)
+{
+    return (f32x16)_mm512_maskz_loadu_ps(_mm512_test_epi32_mask((__m512i)m, (__m512i)m), p);
+}
+static inline f32x8 te_load_where_f32x8(const float *p, m32x8 m) { return (f32x8)_mm256_maskload_ps(p, (__m256i)m); }
+static inline f32x4 te_load_where_f32x4(const float *p, m32x4 m) { return (f32x4)_mm_maskload_ps(p, (__m128i)m); }
+#else
+TE_WHERE(16)
+TE_WHERE(8)
+TE_WHERE(4)
+#endif
