@@ -301,6 +301,8 @@ class _Lanes:
     def expr(self, e: Expr) -> Expr:
         """The value of all lanes: a vector where they differ, else a scalar."""
         if not self.varies(e):
+            if self.guarded and any(isinstance(x, Load) and not x.safe for x in subexpressions(e)):
+                raise Unsupported  # no lane may pass its guard, and then it must not be read
             return self.lane_index(e, 0)
         if isinstance(e, Var):
             return self.values[e.name] if e.name in self.values else self.expr(Form(affine(Dim(e.name))))

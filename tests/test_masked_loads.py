@@ -71,18 +71,39 @@ def test_choices_agree_with_the_interpreter(by: int, monkeypatch: pytest.MonkeyP
         close(shifted(n, by), X=x, Z=y)
 
 
-@pytest.mark.skipif(platform.system() != "Linux", reason="pages are protected by mprotect")
-@pytest.mark.parametrize("bits", ["256", "512"])
-def test_nothing_outside_the_array_is_touched(bits: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The image fills a page between two that may not be read: a load beyond it would end the process."""
-    monkeypatch.setenv("TANG_VECTORS", bits)
+def protected_page() -> np.ndarray:  # type: ignore[type-arg]
+    """A page of floats between two that may not be touched."""
     area = mmap.mmap(-1, 3 * PAGE)
     start = ctypes.addressof(ctypes.c_char.from_buffer(area))
     libc = ctypes.CDLL(None, use_errno=True)
     for page in (0, 2):
         assert libc.mprotect(ctypes.c_void_p(start + page * PAGE), ctypes.c_size_t(PAGE), 0) == 0
+    return np.frombuffer(area, np.float32, PAGE // 4, PAGE)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="pages are protected by mprotect")
+@pytest.mark.parametrize("bits", ["256", "512"])
+def test_one_value_for_all_lanes_is_read_only_where_a_lane_wants_it(bits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X[k] is the same for all lanes i; k passes its end where no lane has i + k < n, and a read there ends the process."""
+    monkeypatch.setenv("TANG_VECTORS", bits)
+    n, i, k = te.dim("n", lo=1), te.index("i", 64), te.index("k", PAGE)
+    x, z = te.input("X", (n,)), te.input("Z", (64,))
+    body = te.sum(k, te.select(i + k < n, x[k] * z[i], z[i] * 0.5))
+    values = protected_page()
+    values[...] = np.random.default_rng(3).standard_normal(values.shape)
+    other = np.linspace(1, 2, 64, dtype=np.float32)
+    got = np.asarray(te.optimize(te.graph("one", te.tensor("Y", i, body)), verified=False)(X=values, Z=other))
+    want = [values[: len(values) - m].sum(dtype=np.float64) + 0.5 * (PAGE - len(values) + m) for m in range(64)]
+    np.testing.assert_allclose(got, other * np.asarray(want), rtol=1e-4)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="pages are protected by mprotect")
+@pytest.mark.parametrize("bits", ["256", "512"])
+def test_nothing_outside_the_array_is_touched(bits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The image fills a page between two that may not be read: a load beyond it would end the process."""
+    monkeypatch.setenv("TANG_VECTORS", bits)
     wide = PAGE // 4 // 8
-    x = np.frombuffer(area, np.float32, PAGE // 4, PAGE).reshape(1, 1, 8, wide)
+    x = protected_page().reshape(1, 1, 8, wide)
     x[...] = np.random.default_rng(2).standard_normal(x.shape)
     w = np.ones((1, 1, 3, 3), np.float32)
     compiled = te.optimize(depthwise(1, 8, wide), verified=False)
