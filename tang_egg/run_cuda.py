@@ -263,7 +263,7 @@ def cuda_kernels(program: Program, schedules: Mapping[str, Schedule]) -> tuple[B
 
 
 def _overlapping(kernels: tuple[Built, ...]) -> tuple[Built, ...]:
-    """The kernels, where those in front of an early one let it start; in front of the first is the last, a call before."""
+    """The kernels; those in front of an early one let it start. In front of the first is the last, of a call before."""
     made: dict[tuple[int, bool, bool], Kernel] = {}
     found: list[Built] = []
     for n, b in enumerate(kernels):
