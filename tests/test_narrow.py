@@ -122,10 +122,16 @@ def test_tiles_fill_whole_rounds_of_the_chip(m: int, n: int, columns: int) -> No
     assert wide.bytes * (wide.depth - 1) > 64 << 10  # on their way to each multiprocessor
 
 
-def test_narrow_products_are_split_only_where_the_least_tiles_leave_units_idle() -> None:
-    for n, kernels in ((4096, 1), (2144, 1), (2112, 2), (1024, 2)):
-        program = extract(multiply(1, n, 4096, True), costs=Costs(MATRIX_UNITS)).program
-        assert len(split_fold.split_streams(program, UNITS).kernels) == kernels
+@pytest.mark.parametrize(("n", "transposed", "kernels"), [
+    (4096, True, 1), (2144, True, 1), (2112, True, 2), (1024, True, 2),
+    (4352, False, 1), (4096, False, 2),
+])  # fmt: skip
+def test_narrow_products_are_split_only_where_the_least_tiles_leave_units_idle(
+    n: int, transposed: bool, kernels: int
+) -> None:
+    """The least tiles are 32 columns wide, or a line of 64 where W is contiguous along its columns."""
+    program = extract(multiply(1, n, 4096, transposed), costs=Costs(MATRIX_UNITS)).program
+    assert len(split_fold.split_streams(program, UNITS).kernels) == kernels
 
 
 def test_rows_that_end_shared_memory_are_refused() -> None:
