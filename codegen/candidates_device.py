@@ -199,8 +199,14 @@ def _widths(p: Plan) -> list[int]:
     """The columns that a tile can have, the widest first: all matrices of a product share the accumulators."""
     if not is_narrow(p):
         return _boxed(p)
-    step = 8 if all(m.right.major == "k" for m in p.matrices) else p.width
-    return list(range(256 // len(p.matrices) // step * step, SLIM - 1, -step)) or [step]
+    least = least_columns(p)
+    step = 8 if least == SLIM else p.width
+    return list(range(256 // len(p.matrices) // step * step, least - 1, -step)) or [least]
+
+
+def least_columns(p: Plan) -> int:
+    """The columns of the least tile of a narrow product; whole lines of shared memory where columns lie along them."""
+    return SLIM if all(m.right.major == "k" for m in p.matrices) else max(SLIM, p.width)
 
 
 def is_narrow(p: Plan) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import prod
 
 from tang_egg.affine import Index, affine
-from tang_egg.codegen.candidates_device import SLIM, device_schedules, is_narrow
+from tang_egg.codegen.candidates_device import device_schedules, is_narrow, least_columns
 from tang_egg.codegen.mma_plan import Plan, Refused, plan
 from tang_egg.codegen.pack_plan import replaced
 from tang_egg.codegen.partition import reading
@@ -67,7 +67,7 @@ def _split(
         p = plan(outputs)
     except Refused:
         return None
-    columns = SLIM if is_narrow(p) and all(m.right.major == "k" for m in p.matrices) else columns
+    columns = least_columns(p) if is_narrow(p) else columns
     shares = shares_of(p, units, rows, columns)
     if shares < 2:
         return None

@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ import numpy as np
 from tang_egg.codegen.candidates_device import device_schedules
 from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.dialects import cuda
-from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.codegen.lower_device import lower_device
@@ -31,6 +30,7 @@ from tang_egg.run_arrays import bind_dims, take_dims
 from tang_egg.run_cuda_arrays import Placed, check_outputs, is_torch, new_array, place_inputs, place_output
 from tang_egg.run_cuda_bind import Binding, Launch, bind
 from tang_egg.run_cuda_driver import Driver, Function, Unit, driver
+from tang_egg.run_cuda_early import overlapping
 from tang_egg.run_layout import Built, donated, in_place, stored_bytes
 from tang_egg.schedule import Schedule
 
@@ -259,22 +259,7 @@ def cuda_sources(kernels: tuple[Built, ...]) -> dict[str, str]:
 
 def cuda_kernels(program: Program, schedules: Mapping[str, Schedule]) -> tuple[Built, ...]:
     """Every kernel of a program, lowered for a GPU; no GPU is needed for that. Raises CodegenError (a schedule)."""
-    return _overlapping(build_kernels(program, schedules, _build))
-
-
-def _overlapping(kernels: tuple[Built, ...]) -> tuple[Built, ...]:
-    """The kernels, where those in front of an early one let it start: in front of the first is the last, a call before."""
-    made: dict[tuple[int, bool, bool], Kernel] = {}
-    found: list[Built] = []
-    for n, b in enumerate(kernels):
-        early, yields = bool(b.schedule.early), bool(kernels[(n + 1) % len(kernels)].schedule.early)
-        key = (id(b.kernel), early, yields)
-        if key not in made:
-            assert b.kernel.launch is not None
-            launch = replace(b.kernel.launch, early=early, yields=yields)
-            made[key] = replace(b.kernel, launch=launch) if early or yields else b.kernel
-        found.append(replace(b, kernel=made[key]))
-    return tuple(found)
+    return overlapping(build_kernels(program, schedules, _build))
 
 
 def _build(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:

@@ -1,4 +1,4 @@
-"""Launches of kernels that may start before the one in front of them on the stream has ended.
+"""Kernels that may start before the one in front of them on the stream has ended: which they are, and their launches.
 
 CuPy launches without attributes, so the driver is called by its C interface; the structures are those of cuda.h.
 """
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tang_egg.codegen.kernel import Kernel
 from tang_egg.errors import TargetError
+from tang_egg.run_layout import Built
 
 _OVERLAPS = 6
 """The driver's number of the attribute: programmatic stream serialization."""
@@ -60,3 +63,18 @@ class EarlyLaunch:
                 where=f"{grid} blocks of {block} threads, {shared_mem} bytes of shared memory",
                 mend="take early= out of the kernel's schedule",
             )
+
+
+def overlapping(kernels: tuple[Built, ...]) -> tuple[Built, ...]:
+    """The kernels; those in front of an early one let it start. In front of the first is the last, of a call before."""
+    made: dict[tuple[int, bool, bool], Kernel] = {}
+    found: list[Built] = []
+    for n, b in enumerate(kernels):
+        early, yields = bool(b.schedule.early), bool(kernels[(n + 1) % len(kernels)].schedule.early)
+        key = (id(b.kernel), early, yields)
+        if key not in made:
+            assert b.kernel.launch is not None
+            launch = replace(b.kernel.launch, early=early, yields=yields)
+            made[key] = replace(b.kernel, launch=launch) if early or yields else b.kernel
+        found.append(replace(b, kernel=made[key]))
+    return tuple(found)

@@ -592,3 +592,12 @@ def test_rows_are_json() -> None:
     (row,) = cuda_rows.rows(cell, [Result(ME, math.nan, error=1.23456789e-3)], Fake(), "abc")
     assert json.loads(json.dumps(row, allow_nan=False))["error"] == 1.235e-3
     assert row["median_ms"] is None
+
+
+def test_schedules_by_hand_are_of_the_last_kernel_or_of_those_they_name() -> None:
+    pytest.importorskip("torch")
+    from bench.cuda_machine import _forced
+
+    assert _forced("mma fold=i2:stream:64", "Y") == {"Y": "mma fold=i2:stream:64"}
+    both = _forced("O_share: mma fold=i3_in:stream:64; O: point grid=i0", "O")
+    assert both == {"O_share": "mma fold=i3_in:stream:64", "O": "point grid=i0"}

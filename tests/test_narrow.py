@@ -14,6 +14,7 @@ from tang_egg.assemble import graph
 from tang_egg.codegen import device as d
 from tang_egg.codegen import split_fold
 from tang_egg.codegen.candidates_device import UNITS, device_schedules
+from tang_egg.codegen.dialects import cuda
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower_mma import lower_mma
 from tang_egg.codegen.mma_plan import Refused, plan
@@ -24,6 +25,7 @@ from tang_egg.ir import Graph, Tensor
 from tang_egg.pipeline import extract
 from tang_egg.schedule import Schedule, parse_schedule, print_schedule
 from tang_egg.verify import sample_inputs
+from tests import cuda_compile
 from tests.mma_graphs import attend, multiply
 from tests.test_lower_mma import CLOSE, error, simulate
 
@@ -122,10 +124,16 @@ def test_tiles_fill_whole_rounds_of_the_chip(m: int, n: int, columns: int) -> No
     assert wide.bytes * (wide.depth - 1) > 64 << 10  # on their way to each multiprocessor
 
 
-def test_narrow_products_are_split_only_where_the_least_tiles_leave_units_idle() -> None:
-    for n, kernels in ((4096, 1), (2144, 1), (2112, 2), (1024, 2)):
-        program = extract(multiply(1, n, 4096, True), costs=Costs(MATRIX_UNITS)).program
-        assert len(split_fold.split_streams(program, UNITS).kernels) == kernels
+@pytest.mark.parametrize(("n", "transposed", "kernels"), [
+    (4096, True, 1), (2144, True, 1), (2112, True, 2), (1024, True, 2),
+    (4352, False, 1), (4096, False, 2),
+])  # fmt: skip
+def test_narrow_products_are_split_only_where_the_least_tiles_leave_units_idle(
+    n: int, transposed: bool, kernels: int
+) -> None:
+    """The least tiles are 32 columns wide, or a line of 64 where W is contiguous along its columns."""
+    program = extract(multiply(1, n, 4096, transposed), costs=Costs(MATRIX_UNITS)).program
+    assert len(split_fold.split_streams(program, UNITS).kernels) == kernels
 
 
 def test_rows_that_end_shared_memory_are_refused() -> None:
@@ -173,3 +181,12 @@ def test_few_queries_beside_a_long_stream(name: str) -> None:
 def test_many_queries_have_no_tiles_of_one_group() -> None:
     outputs = outputs_of(attend(1, 2, 65, 200, 64))
     assert all(s.consumers != 1 for s in device_schedules(outputs))
+
+
+def test_both_compile_without_spills() -> None:
+    """ptxas has nothing to say of a product of few rows, nor of few queries."""
+    product = outputs_of(multiply(16, 14336, 4096, True))
+    queries = outputs_of(attend(2, 8, 4, 4096, 128))
+    few = next(s for s in device_schedules(queries) if s.consumers == 1)
+    for outputs, schedule in ((product, device_schedules(product)[0]), (queries, few)):
+        cuda_compile.check_clean(cuda_compile.compiled(cuda.source(lower_mma("k", outputs, schedule))))
