@@ -1,6 +1,6 @@
 """Barriers of a block that order nothing are left out.
 
-    barrier; A[w] := x; barrier; y := A[l]; ...; barrier; B[w] := ...    ->    A[w] := x; barrier; y := A[l]; ...; B[w] := ...
+    barrier; A[w] := x; barrier; y := A[l]; barrier; B[w] := y    ->    A[w] := x; barrier; y := A[l]; B[w] := y
 
 A barrier orders what stands between it and the barrier before with what stands between it and the next: it is needed
 where both touch one array that threads share and one of them stores. In a loop, what stands at its end comes before

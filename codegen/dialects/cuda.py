@@ -304,8 +304,15 @@ CUDA = Dialect(
     },
     barrier="__syncthreads();",
     signature=_signature,
-    passes=(legal_names, narrow_indices, runs(ops.BYTES), aligned_runs(ops.BYTES), needed_barriers, quick_functions,
-            plain_loops),
+    passes=(
+        legal_names,
+        narrow_indices,
+        runs(ops.BYTES),
+        aligned_runs(ops.BYTES),
+        needed_barriers,
+        quick_functions,
+        plain_loops,
+    ),
     device=DEVICE,
 )
 

@@ -86,8 +86,8 @@ def test_the_next_row_is_asked_for_before_this_one_is_folded() -> None:
 
 @pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax"])
 def test_a_loop_over_rows_keeps_the_barriers_that_order_something(name: str) -> None:
-    """One fold needs two in each round, one more before its array is stored anew; of two folds each orders the other."""
-    graph, plan = planned(name, 5, 512, "f32")
+    """A single fold needs one more, before its array is stored anew; of two folds each orders the other."""
+    _, plan = planned(name, 5, 512, "f32")
     lowered = lower_grid("k", plan.outputs, ahead(plan))
     kernel = passed(lowered)
     assert barriers(kernel) == 2, "each fold has one that orders it, and a single fold the one before its store"
@@ -243,4 +243,3 @@ def test_rows_ahead_compile_without_spills() -> None:
     source = cuda.source(*kernels)
     assert "__launch_bounds__(128, 9)" in source and "__launch_bounds__(128, 8)" in source
     check_clean(compiled(source))
-
