@@ -60,7 +60,7 @@ def _factors(kernel: Kernel) -> dict[str, int]:
 def factor(e: Expr, known: dict[str, int]) -> int:
     """A number of which an expression of positions is always a multiple; 0 where it is 0."""
     if isinstance(e, Literal):
-        return abs(int(e.value))
+        return abs(e.value) if isinstance(e.value, int) else 1
     if isinstance(e, Form):
         return _of_form(e.form, known)
     if isinstance(e, Var):

@@ -61,6 +61,8 @@ def _straight(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             out.append(s)
             before = _joined(before, _touched(s))
             continue
+        if not before and not _holds_barrier(out):  # nothing that threads share was touched yet
+            continue
         after = _until_barrier(body[n + 1 :])
         if after is None or _holds_barrier(out) or _conflict(before, after):
             out.append(s)
