@@ -188,6 +188,7 @@ def test_factors_of_positions() -> None:
         (Call("min", (a, number(20)), "i64"), 4),
         (Call("umod", (a, number(512)), "i64"), 1),
         (number(0), 0),
+        (Var("unknown", "i64"), 1),
     ):
         assert factor(expression, known) == expected, expression
 
