@@ -30,6 +30,8 @@ WIDE, MOST = 16, 8
 """Bytes of the widest access of a thread, and elements that it moves at most."""
 HELD_BYTES = 256
 """Bytes of a row that a lane keeps in registers."""
+ALONE = 8
+"""Warps of a block whose warps have a row each."""
 REGISTERS, SPARE = 1 << 16, 40
 """Registers of a multiprocessor, and those of a thread beside what it has of rows."""
 FEW = 8
@@ -246,7 +248,8 @@ def _scans(
     shared = []
     if team:
         held, held_bytes = _ahead(outputs, along, v, LONG * team)
-        shared = [replace(base, stage=held, team=team, occupancy=_occupancy(held_bytes, team))]
+        states = 4 * v if held_bytes else 0  # those at the points of a block
+        shared = [replace(base, stage=held, team=team, occupancy=_occupancy(held_bytes + states, team))]
     return [*shared, replace(base, stage=_ahead(outputs, along, v, LONG)[0])]
 
 
@@ -332,14 +335,14 @@ def _held_rows(
 
 
 def _occupancy(held_bytes: int, team: int) -> int:
-    """The blocks of a team that a multiprocessor has registers for, each thread with its part of rows; 0: any number.
+    """The blocks that a multiprocessor has registers for, each thread with its part of rows; 0: any number.
 
     More warps hide each other's reductions; a compiler left alone widens what is held and loses some of them.
     """
-    if not held_bytes or not team:
+    if not held_bytes:
         return 0
     each = -(-(held_bytes // 4 + SPARE) // 8) * 8
-    return REGISTERS // (each * LONG * team)
+    return REGISTERS // (each * LONG * (team or ALONE))
 
 
 def _outside(body: Scalar) -> list[Read]:

@@ -1,6 +1,6 @@
 """Barriers of a block that order nothing are left out.
 
-    barrier; A[w] := x; barrier; y := A[l]; ...; barrier; B[w] := ...    ->    A[w] := x; barrier; y := A[l]; ...; B[w] := ...
+    barrier; A[w] := x; barrier; y := A[l]; barrier; B[w] := y    ->    A[w] := x; barrier; y := A[l]; B[w] := y
 
 A barrier orders what stands between it and the barrier before with what stands between it and the next: it is needed
 where both touch one array that threads share and one of them stores. In a loop, what stands at its end comes before
@@ -60,6 +60,8 @@ def _straight(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         if not isinstance(s, Barrier):
             out.append(s)
             before = _joined(before, _touched(s))
+            continue
+        if not before and not _holds_barrier(out):  # nothing that threads share was touched yet
             continue
         after = _until_barrier(body[n + 1 :])
         if after is None or _holds_barrier(out) or _conflict(before, after):

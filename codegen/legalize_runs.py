@@ -2,9 +2,9 @@
 
     for v in 0 ... 8:  Y[b + v] = f(X[a + v])    ->    x := run of 8 from X[a]; for v: y[v] = f(x[v]); Y[b] := run of 8
 
-Results of 16 bits stay f32 until then, to be rounded in pairs. What a branch alone reads, and buffers that a kernel reads and writes, stay as they are; arrays in shared memory are
-written at once where a loop does not read them. How wide one access may be is found when the kernel runs, from the
-address, since a tensor may start anywhere; shared arrays start at multiples of 16 bytes.
+Results of 16 bits stay f32 until then, to be rounded in pairs. What a branch alone reads, and buffers that a kernel
+reads and writes, stay as they are; arrays in shared memory are written at once where a loop does not read them. Arrays
+start at multiples of 16 bytes; where a run starts in one is known (`legalize_aligned`) or found when the kernel runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Folds by lanes of warps that take several points at once: partial states side by side, and what their pairs combine.
 
-    for t in turns:  beside[e] := combine(beside[e], lift at the e-th point of this lane's block)
-    state := combine of beside[0] ... beside[size - 1], as a tree        once, not once for each block
+A lane that takes blocks of `size` points keeps a state for each place in a block, and combines them as a tree once, at
+the end, not once for each block.
 """
 
 from __future__ import annotations

@@ -72,6 +72,8 @@ class RowScans(Rows):
         carried = {g: self.declare_state(g, sorted(self.parts[g])) for g in groups}
         shared = {g: self._room_for(carried[g]) for g in groups} if self.team else {}
         held = self._held_rows(index, size, roots) if index.size.value else {}
+        if shared:
+            self.scope.out.append(Barrier())  # what an earlier row left there has been read
         turn, first, span = self.name(f"{index.name}_turn"), self.name(index.name), self.seats * size
         start = variable(turn) * (span if held else 1) + Dim(self.seat) * size
         axis = Axis(index, variable(first), size)
@@ -87,8 +89,12 @@ class RowScans(Rows):
                 moved = Local(local.buffer, (axis.start - at,), local.strides, self.scope.depth)
                 bound = {i: a for i in free(s) if (a := self.bound(i)) is not None}
                 self.scope.arrays.setdefault(s, []).append(Known(Read(self.as_input(moved), (affine(index),)), bound))
+            count = Var(turn, "i64") if held else Call("udiv", (Var(turn, "i64"), number(span)), "i64")
+            half = self.name("half")
+            if shared:
+                self.scope.out.append(Let(half, Call("umod", (count, number(2)), "i64")))
             for g in groups:
-                self._scan_tile(g, axis, within, carried[g], shared.get(g))
+                self._scan_tile(g, axis, within, carried[g], shared.get(g), half)
             with self._in_row(axis, within):
                 yield
         if held:
@@ -105,7 +111,7 @@ class RowScans(Rows):
             yield part
 
     def _scan_tile(
-        self, s: Scan, axis: Axis, within: Expr | None, carry: State, shared: dict[int, Local] | None
+        self, s: Scan, axis: Axis, within: Expr | None, carry: State, shared: dict[int, Local] | None, half: str
     ) -> None:  # fmt: skip
         """One step of a scan: the states at this lane's elements, and the carry moved past those of all lanes."""
         total = self.declare_state(s, list(carry))
@@ -123,7 +129,7 @@ class RowScans(Rows):
         if shared is None:
             self.take_up(s, carry, total)
         else:
-            self._across_warps(s, total, carry, start, shared)
+            self._across_warps(s, total, carry, start, shared, half)
         self.take_up(s, start, prefix)
         with self._in_row(axis, within) as part, self.refine(part, 1, "unrolled"):
             after = self._copy(start)
@@ -158,22 +164,25 @@ class RowScans(Rows):
             mask *= 2
 
     def _room_for(self, state: State) -> dict[int, Local]:
-        """Room for the state of every warp of a block."""
+        """Room for the state of every warp of a block, twice: a step stores into the half that none still reads."""
         found: dict[int, Local] = {}
         for k, slot in state.items():
             buffer = slot.local.buffer
             found[k] = replace(
-                slot.local, buffer=Buffer(self.name(f"{buffer.name}_shared"), buffer.type, "shared", affine(self.team))
+                slot.local,
+                buffer=Buffer(self.name(f"{buffer.name}_shared"), buffer.type, "shared", affine(2 * self.team)),
             )
             self.scope.out.append(Declare(found[k].buffer))
         return found
 
-    def _across_warps(self, s: Scan, total: State, carry: State, start: State, shared: dict[int, Local]) -> None:
+    def _across_warps(
+        self, s: Scan, total: State, carry: State, start: State, shared: dict[int, Local], half: str
+    ) -> None:  # fmt: skip
         """`carry` takes up the totals of all warps in order; `start` is what it was when this warp's turn came."""
-        self.scope.out.append(Barrier())  # what was there has been read
+        base = variable(half) * self.team
         with self.branch(Call("eq", (Var(self.lane, "i64"), number(0)), "bool")):
             for k, slot in total.items():
-                self.scope.out.append(Store(shared[k].buffer, Form(variable(self.warp)), self.evaluate(slot.read)))
+                self.scope.out.append(Store(shared[k].buffer, Form(base + Dim(self.warp)), self.evaluate(slot.read)))
         self.scope.out.append(Barrier())
         turn = self.name("before")
         body: list[Stmt] = []
@@ -183,7 +192,7 @@ class RowScans(Rows):
             for k, slot in other.items():
                 now, held = self.evaluate(carry[k].read), self.evaluate(start[k].read)
                 self.store(start[k], Select(mine, now, held, now.type))
-                self.store(slot, Load(shared[k].buffer, Form(variable(turn)), shared[k].buffer.type))
+                self.store(slot, Load(shared[k].buffer, Form(base + Dim(turn)), shared[k].buffer.type))
             self.take_up(s, carry, other)
         self.scope.out.append(Loop(turn, number(0), number(self.team), 1, "unrolled", tuple(body)))
 

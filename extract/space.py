@@ -57,6 +57,8 @@ LEAST: Mapping[str, Values] = {
 NUMBERS: Mapping[str, tuple[int, ...]] = {
     "chunk": (0, 32, 128, 512),
     "team": (0, 2, 4, 8),
+    "ahead": (0, 1, 2, 4),
+    "occupancy": (0, 4, 6, 8, 9, 10),
     "consumers": (2, 3),
     "stages": (2, 3, 4, 6, 8),
     "resident": (0, 1, 2),
@@ -73,6 +75,8 @@ BLOCKS = (48, 96, 192, 384)
 """Points of a packed block, of each index that has one."""
 LANES = (0, 8, 16, 32)
 """Partial states side by side of a stream."""
+ROWS = ("team", "ahead", "occupancy")
+"""Fields of rows and points that need no matrix unit."""
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "point": ("store",),
     "split": ("store",),
@@ -80,7 +84,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     "stream": ("store",),
     "scan": ("chunk",),
     "warp": ("team",),
-    "mma": tuple(n for n in NUMBERS if n not in ("chunk", "team", "early")),
+    "mma": tuple(n for n in NUMBERS if n not in ("chunk", "early", *ROWS)),
 }
 """Fields that are tried with the first proposal of a shape though it does without them."""
 FIXED = ("unit", "accumulate")

@@ -200,7 +200,7 @@ def test_data_keeps_64_bits_and_addresses_take_32() -> None:
     )
     text = print_kernel(Kernel("k", (x, y), (), (Loop("i", number(0), number(9), 1, "grid", body),)), CUDA)
     assert "const long long big = te_mul_i64(((long long)i), ((long long)i));" in text
-    assert "const int next = (i + 1);" in text and "y[next % 9] = big;" in text
+    assert "const int next = (i + 1);" in text and "y[te_whole_mod(next, 9)] = big;" in text
     assert "const long long seen = x[i];" in text and "long long total = 0LL;" in text
 
 

@@ -209,4 +209,5 @@ def test_a_gather_folds_nothing() -> None:
     kernel = only("embedding")
     assert loaded(kernel) == {"table", "at"}
     loops = [s for s in statements(kernel.body) if isinstance(s, Loop) and s.kind != "grid"]
-    assert [(s.kind, s.stop) for s in loops] == [("vector", number(8))]  # neighbours that one access moves
+    # two points of a thread, each of neighbours that one access moves
+    assert [(s.kind, s.stop) for s in loops] == [("unrolled", number(2)), ("vector", number(8))]

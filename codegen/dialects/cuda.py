@@ -205,7 +205,7 @@ _OPS: dict[str, str] = {
     "lt": "({0} < {1})", "le": "({0} <= {1})", "eq": "({0} == {1})",
     "and": "({0} && {1})", "or": "({0} || {1})", "not": "(!{0})",
     "idiv": "te_idiv_{to}({0}, {1})", "imod": "te_imod_{to}({0}, {1})", "udiv": "({0} / {1})", "umod": "({0} % {1})",
-    "udiv:int": "(int)((te_u32){0} / (te_u32){1})", "umod:int": "(int)((te_u32){0} % (te_u32){1})",
+    "whole_div:int": "te_whole_div({0}, {1})", "whole_mod:int": "te_whole_mod({0}, {1})",
     "bitand": "({0} & {1})", "bitor": "({0} | {1})", "bitxor": "({0} ^ {1})",
     "shl": "te_shl_{to}({0}, {1})", "shr": "te_shr_{to}({0}, {1})",
     "cast": "(({type}){0})", "bits": "te_bits<{type}, {held}>({0})",
@@ -258,6 +258,19 @@ def plain_loops(kernel: Kernel) -> Kernel:
     return rebuilt(kernel, change)
 
 
+def unsigned_divisions(kernel: Kernel) -> Kernel:
+    """Divisions of positions without a correction of the sign; kernels of roles, which have few, stay as they are."""
+    if any(isinstance(s, Roles) for s in kernel.body):
+        return kernel
+
+    def change(x: Any) -> Any:
+        if not isinstance(x, Call) or x.op not in ("udiv", "umod") or x.type != "int":
+            return None
+        return replace(x, op=f"whole_{x.op[1:]}", args=tuple(rebuilt(a, change) for a in x.args))
+
+    return rebuilt(kernel, change)
+
+
 def _free(body: tuple[Stmt, ...]) -> bool:
     """Whether a body waits for no other thread and has no loop that stays one."""
     for s in statements(body):
@@ -306,8 +319,16 @@ CUDA = Dialect(
     },
     barrier="__syncthreads();",
     signature=_signature,
-    passes=(legal_names, narrow_indices, runs(ops.BYTES), aligned_runs(ops.BYTES), needed_barriers, quick_functions,
-            plain_loops),
+    passes=(
+        legal_names,
+        narrow_indices,
+        runs(ops.BYTES),
+        aligned_runs(ops.BYTES),
+        needed_barriers,
+        quick_functions,
+        unsigned_divisions,
+        plain_loops,
+    ),
     device=DEVICE,
 )
 

@@ -256,6 +256,10 @@ TE_WRAPPING(long long, i64, te_u64)
 TE_WRAPPING(unsigned char, u8, te_u32)
 TE_WRAPPING(unsigned short, u16, te_u32)
 
+// Of positions, which are never negative: no correction of a sign.
+TE_DEVICE int te_whole_div(int a, int b) { return (int)((te_u32)a / (te_u32)b); }
+TE_DEVICE int te_whole_mod(int a, int b) { return (int)((te_u32)a % (te_u32)b); }
+
 // A float as an integer: towards zero; NaN and infinities give 0; what does not fit is clipped to 64 bits, then wraps.
 TE_DEVICE long long te_whole(double x)
 {

@@ -11,11 +11,11 @@ import pytest
 
 import tang_egg as te
 from tang_egg import expression as e
-from tang_egg import library, ops
+from tang_egg import library, library_scan, ops
 from tang_egg.affine import Dim, affine
 from tang_egg.codegen.candidates_device import device_schedules
 from tang_egg.codegen.dialects import cuda
-from tang_egg.codegen.kernel import Barrier, Call, Form, Kernel, Literal, Var, number, statements
+from tang_egg.codegen.kernel import Barrier, Call, Form, Kernel, Literal, Loop, Stmt, Var, number, statements
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.legalize_aligned import aligned_runs, factor
 from tang_egg.codegen.legalize_barriers import needed_barriers
@@ -76,6 +76,25 @@ def test_few_rows_are_no_less_right(rows: int) -> None:
         assert run(graph, passed(lower_grid("k", plan.outputs, ahead(plan)))) <= 1e-4, n
 
 
+@pytest.mark.parametrize("n", [256, 520, 1024])
+def test_scans_of_several_rows_share_one_array(n: int) -> None:
+    """One, three and four turns: where they are odd, the next row begins with the half that this one ended with."""
+    graph, plan = only(te.graph("g", Y=library_scan.cumulative_sum(te.input("X", (5, n)))))
+    first = next(s for s in device_schedules(plan.outputs) if s.shape == "scan")
+    for together in (0, 1):
+        kernel = lower_grid("k", plan.outputs, replace(first, team=2, ahead=together, occupancy=0))
+        check_kernel(kernel)
+        assert run(graph, passed(kernel)) <= 1e-5
+        broken = replace(passed(kernel), body=_unordered(passed(kernel).body))
+        assert n == 256 or run(graph, broken) > 1e-3, "no barrier was needed"
+
+
+def _unordered(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return tuple(
+        replace(s, body=_unordered(s.body)) if isinstance(s, Loop) else s for s in body if not isinstance(s, Barrier)
+    )
+
+
 def test_the_next_row_is_asked_for_before_this_one_is_folded() -> None:
     _, plan = planned("variance", 64, 4096, "bf16")
     text = print_kernel(lower_grid("k", plan.outputs, ahead(plan, 4)), cuda.CUDA)
@@ -86,8 +105,8 @@ def test_the_next_row_is_asked_for_before_this_one_is_folded() -> None:
 
 @pytest.mark.parametrize("name", ["rms_norm", "layer_norm", "softmax"])
 def test_a_loop_over_rows_keeps_the_barriers_that_order_something(name: str) -> None:
-    """One fold needs two in each round, one more before its array is stored anew; of two folds each orders the other."""
-    graph, plan = planned(name, 5, 512, "f32")
+    """A single fold needs one more, before its array is stored anew; of two folds each orders the other."""
+    _, plan = planned(name, 5, 512, "f32")
     lowered = lower_grid("k", plan.outputs, ahead(plan))
     kernel = passed(lowered)
     assert barriers(kernel) == 2, "each fold has one that orders it, and a single fold the one before its store"
@@ -159,6 +178,7 @@ def test_a_row_that_starts_anywhere_is_tested() -> None:
 def test_factors_of_positions() -> None:
     known = {"a": 8, "b": 12, "z": 0}
     a, b = Var("a", "i64"), Var("b", "i64")
+    assert factor(Literal(float("inf"), "f32"), known) == 1, "data has no factors"
     for expression, expected in (
         (Form(affine(Dim("a")) * 3 + Dim("b") * 2), 24),
         (Form(affine(Dim("a")) + 4), 4),
@@ -168,6 +188,7 @@ def test_factors_of_positions() -> None:
         (Call("min", (a, number(20)), "i64"), 4),
         (Call("umod", (a, number(512)), "i64"), 1),
         (number(0), 0),
+        (Var("unknown", "i64"), 1),
     ):
         assert factor(expression, known) == expected, expression
 
@@ -243,4 +264,3 @@ def test_rows_ahead_compile_without_spills() -> None:
     source = cuda.source(*kernels)
     assert "__launch_bounds__(128, 9)" in source and "__launch_bounds__(128, 8)" in source
     check_clean(compiled(source))
-
