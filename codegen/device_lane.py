@@ -223,6 +223,8 @@ class Lanes:
                 return args[0]
             votes = (self.spread(args[0]) & self.active()).reshape(-1, 32).any(axis=1)
             return np.repeat(votes, 32)
+        if e.op == "max_warp":
+            return self.largest(args[0])
         if e.op in _EXTRA:
             return typed(_EXTRA[e.op](*args), e.type)
         types = tuple("real" if element(a.type) in (*ops.FLOATS, "tf32") else element(a.type) for a in e.args)
@@ -233,6 +235,11 @@ class Lanes:
         if e.op in ("shl", "shr"):
             return typed(ops.apply(e.op, args, types), e.type)
         return typed(ops.find(e.op).meaning(*args), e.type)
+
+    def largest(self, x: Any) -> Any:
+        if self.width == 1 or (self.mask is not None and not self.mask.all()):
+            self.fault("a maximum over a warp that not all of its threads take part in")
+        return np.repeat(self.spread(x).reshape(-1, 32).max(axis=1), 32)
 
     def shuffle(self, x: Any, mask: int) -> Any:
         if self.width == 1 or (self.mask is not None and not self.mask.all()) or not 0 < mask < 32:

@@ -41,11 +41,11 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.lower_rounds import Rounds
 from tang_egg.codegen.lower_row import form_of
 from tang_egg.codegen.lower_scan_grid import exchanged
 from tang_egg.codegen.lower_scope import Axis, Local, Scope
 from tang_egg.codegen.lower_state import Slot, State
-from tang_egg.codegen.lower_turn_grid import Turned
 from tang_egg.codegen.settled import settled
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scalar, Scan, Tensor, Test, free, sources, walk
@@ -69,12 +69,12 @@ def lower_grid(
 
     `threads`: of a block. `together`: of a block of warps; WARP of them where lanes exchange values through memory that
     a block shares, so that all threads of a block take the same way to every exchange. `teams`: warps of a block may
-    share a row.
+    share a row, and one instruction finds the largest number of a warp.
     """
     return _Grid(name, outputs, schedule, threads, together, teams).run()
 
 
-class _Grid(Turned):
+class _Grid(Rounds):
     """One kernel under construction. `apart`: scopes in which the lanes of a warp may differ."""
 
     reserved = BUILT_IN
@@ -111,6 +111,7 @@ class _Grid(Turned):
                 where=f"kernel '{name}', schedule: {schedule}",
                 mend="leave out across=; blocks of CUDA kernels turn elements in shared memory",
             )
+        self.votes = teams
         self.seat = self.name("seat") if self.team else self.lane
         self.seats = WARP * max(self.team, 1)
         self.apart: set[Scope] = set()
@@ -130,6 +131,7 @@ class _Grid(Turned):
             count = count * self._steps_of(i)[0]
         with self.inside(*(Axis(i, affine(0), i.size.value or 1) for i in whole)):
             share = (self._warps if self.by_warp else self._threads)(grid, rest, count)
+        self.check_rounds()
         if count.value is not None:
             tiles: Expr = number(max(1, -(-count.value // share)))
         else:
@@ -255,6 +257,8 @@ class _Grid(Turned):
             super()._loops(group, state, indices, conditions)
             return
         size = self._wide(index, self.schedule.fold_of(index.name).size)
+        if self.by_rounds(group, state, size, conditions):
+            return
         if size > 1 and len(indices) == 1:
             self._by_chunks(group, state, index, size, conditions)
             self._exchange(group, state)
@@ -266,11 +270,6 @@ class _Grid(Turned):
         self.spread.discard(key)
         if key in self.shared:  # a count that is found by bisection has no loop: every lane knows all of it
             self._exchange(group, state)
-
-    @staticmethod
-    def _wide(index: Index, size: int) -> int:
-        """Elements that a lane takes at once: 1 where the axis does not consist of so many."""
-        return size if size > 1 and index.size.value and index.size.value % size == 0 else 1
 
     def _by_chunks(self, group: Reduce, state: State, index: Index, size: int, conditions: list[Scalar]) -> None:
         """Each lane folds blocks of `size` points, all other lanes' blocks apart."""

@@ -9,7 +9,7 @@ that is held is visited in loops that are written out, since registers have no a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from tang_egg.affine import Affine, Dim, Index, affine
@@ -43,13 +43,19 @@ class Rows(Lowering):
                 self.apart.add(self.scope)
                 yield axis
             return
+        with self.whole_row(index, size, held) as (axis, _):
+            yield axis
+
+    @contextmanager
+    def whole_row(self, index: Index, size: int, held: Mapping[Read, Local]) -> Iterator[tuple[Axis, Affine]]:
+        """Binds an index to this lane's blocks of a row, written out; gives a block and where it is held."""
         with self._turns(index, size) as (axis, at):
             for s, local in held.items():
                 moved = Local(local.buffer, (axis.start - at,), local.strides, self.scope.depth)
                 read = Read(self.as_input(moved), (affine(index),))
                 axes = {i: a for i in free(s) if (a := self.bound(i)) is not None}
                 self.scope.arrays.setdefault(s, []).append(Known(read, axes))
-            yield axis
+            yield axis, at
 
     @contextmanager
     def _turns(self, index: Index, size: int) -> Iterator[tuple[Axis, Affine]]:

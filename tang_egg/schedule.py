@@ -17,6 +17,7 @@ fields   ::= order=i,j        output indices, outermost loop first
 device   ::= grid=i,j         output indices that threads (or warps, where a fold or an index is theirs) share
              warp=c           output indices that the lanes of a warp stride over
              team=4           warps of a block that share a row, and what is folded or scanned over it
+             rounds=j         folds over j that keep the best few points find one after the other, all lanes together
              across=i,j       elements that lie along i are written along j: squares of them turn in shared memory
              consumers=2      warp groups that compute, beside one that copies (mma and what follows)
              stages=4         tiles in flight of each ring of streamed operands
@@ -104,6 +105,7 @@ class Schedule:
     block: tuple[tuple[str, int], ...] = ()
     keep: tuple[str, ...] = ()
     fetch: tuple[str, ...] = ()
+    rounds: tuple[str, ...] = ()
 
     def tile_of(self, index: str) -> int:
         """The tile of an output index: 1 unless named, 0 where the axis is held whole."""

@@ -35,7 +35,7 @@ from tang_egg.codegen.kernel import (
 from tang_egg.codegen.kernel_run import _Machine
 from tang_egg.codegen.legalize_runs import ReadRun, WriteRun
 
-WARP, BARRIER = 32, -1
+WARP, BARRIER, LARGEST = 32, -1, -2
 Exchange = Generator[tuple[int, Any], Any, None]
 
 
@@ -68,6 +68,9 @@ def _run_warp(kernel: Kernel, lanes: list[_Lane]) -> Generator[bool, None, None]
         if given[0][0] == BARRIER:
             yield False
             continue
+        if given[0][0] == LARGEST:
+            got = [max(value for _, value in given)] * WARP
+            continue
         got = [given[n ^ given[0][0]][1] for n in range(WARP)]
 
 
@@ -87,12 +90,13 @@ class _Lane(_Machine):
 
     def steps(self, body: tuple[Stmt, ...]) -> Exchange:
         for s in body:
-            found = [x for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call) and "shuffle" in x.op]
+            found = [x for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call) and _asks(x.op)]
             if found:
                 (call,) = found
-                mask = call.args[1]
-                assert isinstance(mask, Literal) and isinstance(s, (Let, Assign))
-                self.values["%got"] = yield int(mask.value), self.expr(call.args[0])
+                mask = call.args[-1]
+                assert isinstance(s, (Let, Assign)) and (isinstance(mask, Literal) or call.op == "max_warp")
+                how = int(mask.value) if isinstance(mask, Literal) else LARGEST
+                self.values["%got"] = yield how, self.expr(call.args[0])
                 self.statement(replace(s, value=_put(s.value, call)))
             elif isinstance(s, Barrier):
                 yield BARRIER, None
@@ -117,6 +121,11 @@ class _Lane(_Machine):
                     yield from self.steps(s.body)
             else:
                 self.statement(s)
+
+
+def _asks(op: str) -> bool:
+    """Whether an operation needs what other lanes have."""
+    return "shuffle" in op or op == "max_warp"
 
 
 def _put(e: Expr, call: Call) -> Expr:

@@ -210,7 +210,7 @@ _OPS: dict[str, str] = {
     "quick_erf:f32": "te_quick_erf({0})", "quick_tanh:f32": "te_quick_tanh({0})", "quick_exp:f32": "te_quick_exp({0})",
     "exp2:f32": "te_exp2({0})", "log2:f32": "te_log2({0})",
     "shuffle_xor": "__shfl_xor_sync(~0u, {0}, {1})", "shuffle_xor:bool": "(__shfl_xor_sync(~0u, (int){0}, {1}) != 0)",
-    "any_warp:bool": "(__any_sync(~0u, {0}) != 0)",
+    "max_warp": "te_max_warp_{to}({0})", "any_warp:bool": "(__any_sync(~0u, {0}) != 0)",
     "atan2:f32": "atan2f({0}, {1})", "atan2:f64": "atan2({0}, {1})",
 }  # fmt: skip
 for _op in ("exp", "log", "tanh", "erf", "sin", "sqrt", "floor"):
@@ -256,7 +256,8 @@ def _free(body: tuple[Stmt, ...]) -> bool:
     for s in statements(body):
         if isinstance(s, Barrier) or (isinstance(s, Loop) and s.kind == "serial"):
             return False
-        if any("shuffle" in x.op for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call)):
+        found = {x.op for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call)}
+        if any("shuffle" in op or op.endswith("_warp") for op in found):
             return False
     return True
 

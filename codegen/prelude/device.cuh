@@ -211,6 +211,28 @@ template <> TE_DEVICE bool te_bits<bool, signed char>(signed char x) { return x 
 TE_DEVICE int te_grid_place() { return (int)(blockIdx.x * blockDim.x + threadIdx.x); }
 TE_DEVICE int te_grid_size() { return (int)(gridDim.x * blockDim.x); }
 
+// The largest number of a warp, in all of its lanes; of 64 bits, the upper halves decide first.
+TE_DEVICE int te_max_warp_i32(int x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(~0u, x);
+#else
+    for (int mask = 16; mask; mask /= 2) x = te_max_i32(x, __shfl_xor_sync(~0u, x, mask));
+    return x;
+#endif
+}
+TE_DEVICE long long te_max_warp_i64(long long x)
+{
+#if __CUDA_ARCH__ >= 800
+    const int upper = (int)(x >> 32), most = __reduce_max_sync(~0u, upper);
+    const te_u32 lower = __reduce_max_sync(~0u, upper == most ? (te_u32)x : 0u);
+    return (long long)((te_u64)(te_u32)most << 32 | lower);
+#else
+    for (int mask = 16; mask; mask /= 2) x = te_max_i64(x, __shfl_xor_sync(~0u, x, mask));
+    return x;
+#endif
+}
+
 // ---- barriers ----
 
 TE_DEVICE te_u32 te_address(const void *p) { return (te_u32)__cvta_generic_to_shared(p); }
