@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tang_egg.affine import Affine, Index, affine
+from tang_egg.codegen.candidates_rounds import in_rounds
 from tang_egg.codegen.lower_fold import group_of, part_of
 from tang_egg.codegen.lower_scan_grid import scannable
 from tang_egg.codegen.lower_turn_grid import turned_reads
@@ -210,7 +211,8 @@ def _warps(
     lanes = tuple(dict.fromkeys(i.name for i in last if i is not None))
     plain = replace(threads, shape="split", warp=lanes, fold=tuple(plans.items()))
     ends = [i for i in last if i is not None]
-    return [*(s for t in (True, False) if wide for s in _wide(outputs, plain, folds, ends, t)), plain]
+    found = [*(s for t in (True, False) if wide for s in _wide(outputs, plain, folds, ends, t)), plain]
+    return [*(in_rounds(outputs, found[0], [f.fold for f in folds if f.outer]) if wide else ()), *found]
 
 
 def _turned(outputs: tuple[Tensor, ...], threads: Schedule, grid: list[Index]) -> list[Schedule]:

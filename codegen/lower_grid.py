@@ -329,11 +329,6 @@ class _Grid(Rounds):
         if key in self.shared:  # a count that is found by bisection has no loop: every lane knows all of it
             self._exchange(group, state)
 
-    @staticmethod
-    def _wide(index: Index, size: int) -> int:
-        """Elements that a lane takes at once: 1 where the axis does not consist of so many."""
-        return size if size > 1 and index.size.value and index.size.value % size == 0 else 1
-
     def _by_chunks(self, group: Reduce, state: State, index: Index, size: int, conditions: list[Scalar]) -> None:
         """Each lane folds blocks of `size` points, all other lanes' blocks apart."""
         span = self.span(index, [], conditions, False)

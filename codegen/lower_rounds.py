@@ -24,7 +24,6 @@ from tang_egg.codegen.kernel import (
     Declare,
     Expr,
     Form,
-    If,
     Let,
     Literal,
     Load,
@@ -38,7 +37,7 @@ from tang_egg.codegen.kernel import (
 )
 from tang_egg.codegen.lower_scan_grid import exchanged
 from tang_egg.codegen.lower_scope import Axis, Local
-from tang_egg.codegen.lower_state import State, masked
+from tang_egg.codegen.lower_state import State
 from tang_egg.codegen.lower_turn_grid import Turned
 from tang_egg.codegen.ranking import Keys, ranking_of
 from tang_egg.errors import CodegenError
@@ -52,6 +51,8 @@ KEY_BYTES = 256
 """Bytes of the keys that a lane holds in registers, at most."""
 MOST = 32
 """Rounds that are written out, at most."""
+CHAINS = 4
+"""Maxima that a lane finds side by side."""
 _UNSIGNED = {"i32": "u32", "i64": "u64"}
 
 
@@ -64,6 +65,11 @@ class Rounds(Turned):
         super().__init__(name, outputs, schedule)
         self.went: set[str] = set()
 
+    @staticmethod
+    def _wide(index: Index, size: int) -> int:
+        """Elements that a lane takes at once: 1 where the axis does not consist of so many."""
+        return size if size > 1 and index.size.value and index.size.value % size == 0 else 1
+
     def by_rounds(self, group: Reduce, state: State, size: int, conditions: list[Scalar]) -> bool:
         """The fold over a whole row, `size` points side by side for each lane; False where it does not go by rounds."""
         ranking = ranking_of(group)
@@ -74,8 +80,7 @@ class Rounds(Turned):
             return False
         self.went.add(ranking.index.name)
         held, own = self._hold(keys, conditions), self.array("own", keys.type, [])
-        self._best(held, own, Literal(keys.nothing, keys.type), lambda key: key)
-        self._name_place(keys, own, Load(own.buffer, number(0), keys.type), None)
+        self._name_place(keys, own, self._best(held, keys.type, keys.nothing, lambda key: key), None)
         count, points = 1 + max(state) // 2, ranking.index.size.value
         assert points is not None
         some = bool(conditions) or count > points  # there may be fewer points than rounds
@@ -101,7 +106,7 @@ class Rounds(Turned):
         return ""
 
     def _hold(self, keys: Keys, conditions: list[Scalar]) -> Local:
-        """The keys of this lane's points, in registers, less `_base`: `nothing` where the row has no point that counts."""
+        """The keys of this lane's points, less `_base`: `nothing` where no point counts."""
         ranking, nothing = keys.ranking, Literal(keys.nothing, keys.type)
         rows = self._held_rows(ranking.index, keys.size, [ranking.value])
         blank = Axis(Index(f"{ranking.index.name}~key", affine(keys.held)), affine(0), keys.held)
@@ -126,14 +131,23 @@ class Rounds(Turned):
         base = Form(keys.last - keys.places - Dim(self.seat) * keys.size)
         return _cast(base, keys.type)
 
-    def _best(self, held: Local, best: Local, start: Expr, of: Callable[[Expr], Expr]) -> None:
-        """best := the largest of `start` and what `of` makes of each key."""
-        kind, e = best.buffer.type, self.name("e")
-        self.scope.out.append(Store(best.buffer, number(0), start))
-        key = of(Load(held.buffer, Form(variable(e)), held.buffer.type))
-        larger = Call("max", (Load(best.buffer, number(0), kind), key), kind)
-        body: tuple[Stmt, ...] = (Store(best.buffer, number(0), larger),)
-        self.scope.out.append(Loop(e, number(0), Form(held.buffer.size), 1, "unrolled", body))
+    def _best(self, held: Local, kind: str, start: int, of: Callable[[Expr], Expr]) -> Expr:
+        """The largest of `start` and what `of` makes of each key, in chains that do not wait for each other."""
+        count = held.buffer.size.value
+        assert count is not None
+        ways = CHAINS if count % CHAINS == 0 else 1
+        best = self.array("best", kind, [Axis(Index("way", affine(ways)), affine(0), ways)]).buffer
+        for n in range(ways):
+            self.scope.out.append(Store(best, number(n), Literal(start, kind)))
+        e, body = self.name("e"), list[Stmt]()
+        for n in range(ways):
+            key = of(Load(held.buffer, Form(variable(e) + n), held.buffer.type))
+            body.append(Store(best, number(n), Call("max", (Load(best, number(n), kind), key), kind)))
+        self.scope.out.append(Loop(e, number(0), number(count), ways, "unrolled", tuple(body)))
+        found: list[Expr] = [Load(best, number(n), kind) for n in range(ways)]
+        while len(found) > 1:
+            found = [Call("max", (a, b), kind) for a, b in zip(found[::2], found[1::2], strict=True)]
+        return self.keep(found[0])
 
     def _name_place(self, keys: Keys, own: Local, key: Expr, below: Expr | None) -> None:
         """own := a key that this lane holds with its base, where it is that of a point and less than `below`."""
@@ -161,9 +175,7 @@ class Rounds(Turned):
             def distance(key: Expr) -> Expr:
                 return Call("bits", (Call("add", (key, less), kind),), wide)
 
-            far = self.array("far", wide, [])
-            self._best(held, far, Literal(0, wide), distance)
-            near = Call("bits", (Load(far.buffer, number(0), wide),), kind)
+            near = Call("bits", (self._best(held, wide, 0, distance),), kind)
             self._name_place(keys, own, self.keep(Call("add", (near, here), kind)), here)
 
     # -- all lanes

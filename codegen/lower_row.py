@@ -67,7 +67,7 @@ class Rows(Lowering):
 
     @contextmanager
     def whole_row(self, index: Index, size: int, held: Mapping[Read, Local]) -> Iterator[tuple[Axis, Affine]]:
-        """Binds an index to this lane's blocks of a row, written out; gives the block and where its elements are held."""
+        """Binds an index to this lane's blocks of a row, written out; gives a block and where it is held."""
         with self._turns(index, size) as (axis, at):
             for s, local in held.items():
                 moved = Local(local.buffer, (axis.start - at,), local.strides, self.scope.depth)

@@ -3,8 +3,8 @@
     key  ::=  ordered bits of the value, then last - position         a whole number, larger for the better point
 
 The bits of floats are in their order once negative ones are less their magnitude; -0.0 and 0.0 are both 0. Of equal
-values the earlier is better. Where values leave bits of 32 unused (bf16 has 16, f16 13) and the row is short enough, both
-share one number of 32 bits, else one of 64. Keys of distinct points differ, and none is `nothing`.
+values the earlier is better. Where values leave bits of 32 unused (bf16 has 16, f16 13) and the row is short enough,
+both share one number of 32 bits, else one of 64. Keys of distinct points differ, and none is `nothing`.
 """
 
 from __future__ import annotations

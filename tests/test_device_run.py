@@ -276,6 +276,15 @@ def test_registers_vectors_and_exchanges() -> None:
     assert np.array_equal(out[1::2], (t // 32 == 1).astype(np.float32))
 
 
+def test_the_largest_number_of_each_warp() -> None:
+    most = Call("max_warp", (Call("cast", (call("mul", v("thread"), number(-3)),), "i32"),), "i32")
+    out = ran(small(Let("most", most), Store(OUT, v("thread"), Call("cast", (v("most", "i32"),), "f32"))))
+    assert np.array_equal(out[:128], -3.0 * (np.arange(128) // 32 * 32))
+    apart = If(call("lt", v("thread"), number(10), type="bool"), (Let("most", most),))
+    with pytest.raises(CodegenError, match="not all of its threads take part in"):
+        ran(small(apart))
+
+
 def _turns(first: int) -> Kernel:
     """Two warp groups add to a list in turns: they meet at barriers 1 and 2, `first` begins."""
     at, mine = Load(NOTE, number(0), "i32"), call("add", v("group"), number(1))

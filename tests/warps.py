@@ -134,6 +134,8 @@ class _Lane(_Machine):
 def _asks(op: str) -> bool:
     """Whether an operation needs what other lanes have."""
     return "shuffle" in op or op == "max_warp"
+
+
 def _start(first: int, s: ReadRun | WriteRun, buffer: Buffer) -> int:
     """Where a run starts. Arrays start at multiples of 16 bytes, so what is said of its address can be checked."""
     size = ops.BYTES[buffer.type]

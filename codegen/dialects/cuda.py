@@ -276,7 +276,8 @@ def _free(body: tuple[Stmt, ...]) -> bool:
     for s in statements(body):
         if isinstance(s, Barrier) or (isinstance(s, Loop) and s.kind == "serial"):
             return False
-        if any("shuffle" in x.op or x.op == "max_warp" for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call)):
+        found = {x.op for e in expressions(s) for x in subexpressions(e) if isinstance(x, Call)}
+        if any("shuffle" in op or op.endswith("_warp") for op in found):
             return False
     return True
 
