@@ -28,6 +28,10 @@ UNITS = 132
 """Multiprocessors that tiles are spread over."""
 SPARE = 32
 """Registers of a thread that hold neither scores nor state."""
+RATE = {"bf16": 2048, "f16": 2048, "f32": 1024}
+"""Multiply-adds of a unit in a cycle, by the type of the operands; f32 as tf32."""
+LENGTHY = 4096
+"""Cycles of a tile's products from which on half of them is more than what a tile costs besides."""
 COLUMNS = (256, 192, 128, 64)
 NARROW = 64
 """Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
@@ -152,8 +156,16 @@ def _multiplying(p: Plan) -> list[Schedule]:
     stream = p.width
 
     ordered = sorted(_widths(p), key=lambda n: (_waves(p, n), -n))
-    wide = [_named(p, 128, stream, n, stages=8) for n in ordered]
+    wide = [*_halved(p, ordered[0]), *(_named(p, 128, stream, n, stages=8) for n in ordered)]
     return [*(_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128), *wide]
+
+
+def _halved(p: Plan, columns: int) -> list[Schedule]:
+    """Tiles of half the rows, where even those are fewer than the units and products take most of a tile's time."""
+    cycles = 128 * columns * len(p.matrices) * _typical(p.stream) / RATE[p.dtype]
+    if 2 * _tiles(p, columns) > UNITS or cycles < LENGTHY or is_narrow(p):
+        return []
+    return [_named(p, 64, p.width, columns, stages=12)]
 
 
 def _widths(p: Plan) -> list[int]:
@@ -163,7 +175,8 @@ def _widths(p: Plan) -> list[int]:
 
 def is_narrow(p: Plan) -> bool:
     """Whether a product has so few rows that reading its other operand takes all the time."""
-    return p.column is not None and not p.contractions and 0 < (p.row.size.value or 0) <= NARROW
+    # an output that leaves across its tiles is long along their rows
+    return p.column is not None and not p.contractions and not p.turned and 0 < (p.row.size.value or 0) <= NARROW
 
 
 def _tiles(p: Plan, columns: int) -> int:

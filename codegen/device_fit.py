@@ -171,7 +171,7 @@ class _Fit:
         first, down = (0, line) if transposed and isinstance(s, d.StoreTile) else (line, 0)
         box = constant(s.box) or 0
         last = box + boxes - 1
-        self.need(0 <= box and last < stage.boxes, f"box {last} of {stage.boxes}", "stay inside the tile")
+        self.need(box >= 0 and last < stage.boxes, f"box {last} of {stage.boxes}", "stay inside the tile")
         self.need(
             first >= 0 <= down and first + 64 <= lines and s.chunk >= 0 and down + (s.chunk + 1) * columns <= width,
             f"64 rows from {line} on and chunk {s.chunk} of {lines} x {width}",

@@ -152,6 +152,17 @@ def _turned_anyway(g: Graph) -> Program:
     return _copied(program, 0, operand)
 
 
+def test_tiles_have_half_the_rows_where_few_of_them_take_long() -> None:
+    g = multiply(130, 64, 576, True, "f32")
+    (kernel,) = cut(g).kernels
+    row, stream = (getattr(plan(kernel.outputs), x).name for x in ("row", "stream"))
+    schedule = device_schedules(kernel.outputs, precise=False)[0]
+    assert (schedule.consumers, schedule.tile_of(row), schedule.fold_of(stream).size) == (1, 64, 32)
+    check(g, cut(g))
+    short = cut(multiply(130, 64, 128, True, "f32")).kernels[0].outputs
+    assert device_schedules(short, precise=False)[0].consumers == 2
+
+
 def normed() -> Graph:
     x, s, w = te.input("X", (300, 136)), te.input("g", (136,)), te.input("W", (72, 136))
     return graph("normed", Y=library.linear(library.rms_norm(x, s), w, transposed=True))
