@@ -75,7 +75,7 @@ class Frame:
             self.maps.append(m)
         resident = self.memory.resident
         if self.schedule.reuse:
-            fits = resident is not None and len(wide) == 1 and len(resident.placed) == 1
+            fits = resident is not None and len(wide) == len(resident.placed) == 1 and not self.plan.turned
             if not fits or resident is None or resident.placed[0].stage.type != kind:
                 raise Refused("no resident operand whose memory the output could take")
             stage, operand = resident.placed[0].stage, resident.placed[0].operand

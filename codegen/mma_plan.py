@@ -128,15 +128,23 @@ class Plan:
 def plan(outputs: tuple[Tensor, ...]) -> Plan:
     """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape.
 
-    Columns run along the last axis of the outputs; of f32, along another one if there is no plan else.
+    Columns run along the last axis of the outputs; of f32, along another one if nothing can be accumulated by products
+    else, and values that change along it would be folded for each of its points.
     """
+    found: Plan | Refused
     try:
-        return _plan(outputs, None)
+        found = _plan(outputs, None)
     except Refused as refused:
+        found = refused
+    if isinstance(found, Refused) or not found.matrices:
         for column in _others(outputs):
             with suppress(Refused):
-                return _plan(outputs, column)
-        raise refused from None
+                other = _plan(outputs, column)
+                if other.matrices:
+                    return other
+    if isinstance(found, Refused):
+        raise found
+    return found
 
 
 def _others(outputs: tuple[Tensor, ...]) -> tuple[Index, ...]:

@@ -189,6 +189,21 @@ def test_a_domain_along_the_columns_is_refused() -> None:
         plan(program_of(g).kernels[0].outputs)
 
 
+def test_attention_may_leave_across() -> None:
+    q, k, v = te.input("Q", (2, 200, 64)), te.input("K", (2, 132, 64)), te.input("V", (2, 40, 132))
+    h, i, j, c, d = (te.index(x, n) for x, n in (("h", 2), ("i", 200), ("j", 132), ("c", 40), ("d", 64)))
+    scores = te.tensor(None, (h, i, j), te.sum(d, q[h, i, d] * k[h, j, d]) * 0.125, "f32")
+    weights = library.softmax(scores)
+    g = graph("across", te.tensor("O", (h, c, i), te.sum(j, weights[h, i, j] * v[h, c, j]), "f32"))
+    program = cut(g)
+    (kernel,) = program.kernels
+    p = plan(kernel.outputs)
+    assert p.turned
+    assert p.contractions
+    assert not device_schedules(kernel.outputs, precise=False)[0].reuse
+    check(g, program)
+
+
 def normed() -> Graph:
     x, s, w = te.input("X", (300, 136)), te.input("g", (136,)), te.input("W", (72, 136))
     return graph("normed", Y=library.linear(library.rms_norm(x, s), w, transposed=True))
