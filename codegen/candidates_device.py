@@ -28,6 +28,10 @@ UNITS = 132
 """Multiprocessors that tiles are spread over."""
 SPARE = 32
 """Registers of a thread that hold neither scores nor state."""
+RATE = {"bf16": 2048, "f16": 2048, "f32": 1024}
+"""Multiply-adds of a unit in a cycle, by the type of the operands; f32 as tf32."""
+LENGTHY = 4096
+"""Cycles of a tile's products from which on half of them is more than what a tile costs besides."""
 COLUMNS = (256, 192, 128, 64)
 NARROW = 64
 """Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
@@ -123,7 +127,8 @@ def _few(p: Plan, columns: int) -> list[Schedule]:
     """Where one warp group has all rows: the stream's way here is the cost, so many short tiles of it are in flight."""
     if not 0 < (p.row.size.value or 0) <= NARROW:
         return []
-    most = (REGISTERS[1][1] - SPARE - columns // 2) * 4 // (2 * len(p.contractions) + 1) // 16 * 16
+    packed = 2 if p.dtype == "f32" else 1
+    most = (REGISTERS[1][1] - SPARE - columns // 2) * 4 // (2 * len(p.contractions) + packed) // 16 * 16
     return [
         _named(p, NARROW, stream, 0, stages=8, resident=resident, overlap=1, tickets=1, **{leave: 1})
         for stream in (64, 32, 128)
@@ -172,7 +177,7 @@ def _multiplying(p: Plan) -> list[Schedule]:
     few = _narrow(p) if is_narrow(p) else []
     ordered = sorted(_boxed(p), key=lambda n: (_waves(p, n), -n))
     few += [_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128]
-    return [*few, *(_named(p, 128, stream, n, stages=8) for n in ordered)]
+    return [*few, *_halved(p, ordered[0]), *(_named(p, 128, stream, n, stages=8) for n in ordered)]
 
 
 def _narrow(p: Plan) -> list[Schedule]:
@@ -195,6 +200,14 @@ def _boxed(p: Plan) -> list[int]:
     return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
 
 
+def _halved(p: Plan, columns: int) -> list[Schedule]:
+    """Tiles of half the rows, where even those are fewer than the units and products take most of a tile's time."""
+    cycles = 128 * columns * len(p.matrices) * _typical(p.stream) / RATE[p.dtype]
+    if 2 * _tiles(p, columns) > UNITS or cycles < LENGTHY or is_narrow(p):
+        return []
+    return [_named(p, 64, p.width, columns, stages=12)]
+
+
 def _widths(p: Plan) -> list[int]:
     """The columns that a tile can have, the widest first: all matrices of a product share the accumulators."""
     if not is_narrow(p):
@@ -211,7 +224,8 @@ def least_columns(p: Plan) -> int:
 
 def is_narrow(p: Plan) -> bool:
     """Whether a product has so few rows that reading its other operand takes all the time."""
-    return p.column is not None and not p.contractions and 0 < (p.row.size.value or 0) <= NARROW
+    # an output that leaves across its tiles is long along their rows
+    return p.column is not None and not p.contractions and not p.turned and 0 < (p.row.size.value or 0) <= NARROW
 
 
 def _tiles(p: Plan, columns: int) -> int:

@@ -82,7 +82,7 @@ class Frame:
             if self.plan.turned and wide:
                 raise Refused("outputs that lie along the rows of a tile do not leave from registers")
         elif self.schedule.reuse:
-            fits = resident is not None and len(wide) == 1 and len(resident.placed) == 1
+            fits = resident is not None and len(wide) == len(resident.placed) == 1 and not self.plan.turned
             if not fits or resident is None or resident.placed[0].stage.type != kind:
                 raise Refused("no resident operand whose memory the output could take")
             stage, operand = resident.placed[0].stage, resident.placed[0].operand

@@ -128,15 +128,23 @@ class Plan:
 def plan(outputs: tuple[Tensor, ...]) -> Plan:
     """The plan of a kernel. Raises Refused, with the reason, where its comprehension has another shape.
 
-    Columns run along the last axis of the outputs; of f32, along another one if there is no plan else.
+    Columns run along the last axis of the outputs; of f32, along another one if nothing can be accumulated by products
+    else, and values that change along it would be folded for each of its points.
     """
+    found: Plan | Refused
     try:
-        return _plan(outputs, None)
+        found = _plan(outputs, None)
     except Refused as refused:
+        found = refused
+    if isinstance(found, Refused) or not found.matrices:
         for column in _others(outputs):
             with suppress(Refused):
-                return _plan(outputs, column)
-        raise refused from None
+                other = _plan(outputs, column)
+                if other.matrices:
+                    return other
+    if isinstance(found, Refused):
+        raise found
+    return found
 
 
 def _others(outputs: tuple[Tensor, ...]) -> tuple[Index, ...]:
@@ -164,8 +172,8 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
         if column is not None and column in free(lift):
             matrices.append(_matrix(n, lift, row, column, stream))
     rows = tuple(n for n in lifts if n not in {m.part for m in matrices})
-    if not rows and not contractions and matrices and column is not None and across is None:
-        if _better_turned(outputs, matrices, column):
+    if not rows and not contractions and matrices and column is not None:
+        if across is None and _better_turned(outputs, matrices, column):
             row, column, matrices = column, row, [_turned(m) for m in matrices]
         matrices = [_in_registers(m) for m in matrices]
     found = tuple(_contraction(c, row, stream) for c in contractions)
@@ -183,6 +191,8 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     tests = [*group.where.affine, *(s.condition for s in walk(*bodies) if isinstance(s, Test))]
     if not all(_short(c.form) for c in tests):
         raise Refused("conditions that may need more than 32 bits")
+    if column is not None and column in _limiting(group):
+        raise Refused("a domain that changes along the columns")
     if not prove_nonnegative(stream.size - 1) or any(not prove_nonnegative(c.index.size - 1) for c in found):
         raise Refused("a fold that may have no points")
     axes = dict.fromkeys(i for t in outputs for i in t.axes)
@@ -229,6 +239,11 @@ def _group(outputs: tuple[Tensor, ...]) -> Reduce:
     if len(group.indices) != 1:
         raise Refused("a fold over several indices")
     return group
+
+
+def _limiting(group: Reduce) -> frozenset[Index]:
+    """The indices that the domain of a fold mentions."""
+    return frozenset().union(*(c.indices() for c in group.where.affine), *map(free, group.where.data))
 
 
 def _needed(group: Reduce, t: Tensor) -> set[int]:

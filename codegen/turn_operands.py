@@ -65,8 +65,6 @@ def _turned(program: Program, place: int) -> Program:
     found, at = program, place
     while (operand := _across(found.kernels[at].outputs)) is not None:
         after = _relaid(found, at, operand) or _copied(found, at, operand)
-        if after is None:
-            return program
         at += len(after.kernels) - len(found.kernels)
         found = after
     if found is program:

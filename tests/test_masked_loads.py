@@ -84,7 +84,7 @@ def protected_page() -> np.ndarray:  # type: ignore[type-arg]
 @pytest.mark.skipif(platform.system() != "Linux", reason="pages are protected by mprotect")
 @pytest.mark.parametrize("bits", ["256", "512"])
 def test_one_value_for_all_lanes_is_read_only_where_a_lane_wants_it(bits: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """X[k] is the same for all lanes i; k passes its end where no lane has i + k < n, and a read there ends the process."""
+    """X[k] is one value for all lanes i; where no lane has i + k < n, a read of it ends the process."""
     monkeypatch.setenv("TANG_VECTORS", bits)
     n, i, k = te.dim("n", lo=1), te.index("i", 64), te.index("k", PAGE)
     x, z = te.input("X", (n,)), te.input("Z", (64,))

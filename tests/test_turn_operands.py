@@ -21,7 +21,7 @@ from tang_egg.codegen.kernel import statements
 from tang_egg.codegen.lower_mma import lower_mma
 from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.mma_memory import lying_across
-from tang_egg.codegen.mma_plan import plan
+from tang_egg.codegen.mma_plan import Refused, plan
 from tang_egg.codegen.partition import has_products, partition
 from tang_egg.codegen.turn_operands import copies, turn_operands
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
@@ -150,6 +150,58 @@ def _turned_anyway(g: Graph) -> Program:
     operand = _across(program.kernels[0].outputs)
     assert operand is not None
     return _copied(program, 0, operand)
+
+
+def test_tiles_have_half_the_rows_where_few_of_them_take_long() -> None:
+    g = multiply(130, 64, 576, True, "f32")
+    (kernel,) = cut(g).kernels
+    row, stream = (getattr(plan(kernel.outputs), x).name for x in ("row", "stream"))
+    schedule = device_schedules(kernel.outputs, precise=False)[0]
+    assert (schedule.consumers, schedule.tile_of(row), schedule.fold_of(stream).size) == (1, 64, 32)
+    check(g, cut(g))
+    short = cut(multiply(130, 64, 128, True, "f32")).kernels[0].outputs
+    assert device_schedules(short, precise=False)[0].consumers == 2
+
+
+@pytest.mark.parametrize("limit", ["i", "j"])
+@pytest.mark.parametrize("across", ["left", "right"])
+def test_domains_of_products_through_registers(limit: str, across: str) -> None:
+    """Masks are made for the rows of tiles; a domain that changes along their columns is for plain threads."""
+    left = across == "left"
+    a, b = te.input("A", (136, 200) if left else (200, 136)), te.input("B", (72, 136) if left else (136, 72))
+    i, j, c = te.index("i", 200), te.index("j", 72), te.index("c", 136)
+    x = a[c, i] * b[j, c] if left else a[i, c] * b[c, j]
+    g = graph("limited", te.tensor("C", (i, j), te.sum(c, x, where=c <= (i if limit == "i" else j)), "f32"))
+    program = cut(g)
+    if left == (limit == "i"):
+        assert not copies(program)
+        check(g, program)
+    else:
+        (kernel,) = program.kernels
+        assert device_schedules(kernel.outputs, precise=False)[0].shape != "mma"
+
+
+def test_a_domain_along_the_columns_is_refused() -> None:
+    a, b = te.input("A", (200, 136), "bf16"), te.input("B", (72, 136), "bf16")
+    i, j, c = te.index("i", 200), te.index("j", 72), te.index("c", 136)
+    g = graph("limited", te.tensor("C", (i, j), te.sum(c, e.exp(a[i, c]) * b[j, c], where=c <= j), "bf16"))
+    with pytest.raises(Refused, match="changes along the columns"):
+        plan(program_of(g).kernels[0].outputs)
+
+
+def test_attention_may_leave_across() -> None:
+    q, k, v = te.input("Q", (2, 200, 64)), te.input("K", (2, 132, 64)), te.input("V", (2, 40, 132))
+    h, i, j, c, d = (te.index(x, n) for x, n in (("h", 2), ("i", 200), ("j", 132), ("c", 40), ("d", 64)))
+    scores = te.tensor(None, (h, i, j), te.sum(d, q[h, i, d] * k[h, j, d]) * 0.125, "f32")
+    weights = library.softmax(scores)
+    g = graph("across", te.tensor("O", (h, c, i), te.sum(j, weights[h, i, j] * v[h, c, j]), "f32"))
+    program = cut(g)
+    (kernel,) = program.kernels
+    p = plan(kernel.outputs)
+    assert p.turned
+    assert p.contractions
+    assert not device_schedules(kernel.outputs, precise=False)[0].reuse
+    check(g, program)
 
 
 def normed() -> Graph:
