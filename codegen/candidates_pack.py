@@ -1,9 +1,9 @@
 """Schedules by packed panels (lower_pack) for kernels that are products, the best guess first.
 
 A register tile has two vectors of columns and as many rows as leave a few registers for what is multiplied: 6 rows of
-16 columns of four bytes take 12 of 16 registers of 32 bytes, 12 rows of 32 columns take 24 of 32 registers of 64. A part
-of the fold is short enough for the panel of its columns to stay in the first cache, a block of rows for its part in the
-second.
+16 columns of four bytes take 12 of 16 registers of 32 bytes, up to 13 rows of 32 columns take 26 of 32 registers of 64.
+Where there may be fewer rows, their number is that which wastes least of the last tile. A part of the fold is short
+enough for the panel of its columns to stay in the first cache, a block of rows for its part in the second.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from tang_egg.schedule import Schedule
 
 TILE_VECTORS = 2
 """Vectors of columns of a register tile."""
-PANEL_BYTES = 320 * 64
-"""Most bytes of a panel of columns: 320 points of a fold with 64 bytes each."""
+PANEL_BYTES, WIDE_POINTS = 320 * 64, 256
+"""Most bytes of a panel of columns: 320 points of a fold with 64 bytes each. Wider ones have no fewer points than 256."""
+LEAST_TILE = 6
+"""Least rows of a register tile: each point of the fold adds to two vectors of each row, which takes a few cycles."""
 SOME_POINTS = 256
 """Points of a part of a fold where it is not known how many there are."""
 MOST_ROWS, MOST_COLUMNS = 192, 1024
@@ -32,8 +34,8 @@ SOME_COLUMNS = 192
 """Columns for each thread from which on threads share the columns of a product that has fewer rows."""
 SOME_ROWS = 48
 """Rows of a block where it is not known how many there are: few, so that all threads get some."""
-FEW_COLUMNS = 192
-"""Most columns of a block where all rows are one block."""
+FEW_COLUMNS, PANELS_BYTES = 192, 1 << 19
+"""Most columns of a block where all rows are one block; most bytes of their panels where these are packed whole."""
 FAR, FAR_COLUMNS, FAR_POINTS = 1 << 22, 1024, 128
 """Elements of columns that no cache holds, and a block of them: longer pieces of memory, fewer points."""
 LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS = 24, 16, 16
@@ -53,14 +55,15 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
         return ()
     size = 8 if "f64" in stored else 4
     row, column, folded = plan.rows[-1], plan.columns[-1], plan.folded[-1]
-    unit, high = TILE_VECTORS * vectors.bytes // size, register_rows(vectors)
-    tile = {**dict(first.tile), row.name: high, column.name: unit}
-    tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
+    unit = TILE_VECTORS * vectors.bytes // size
     parallel, threads = _parallel(plan, first, threads)
     by_columns = parallel == (column.name,)
+    high = register_rows(vectors, _count(plan.rows), 1 if by_columns else threads)
+    tile = {**dict(first.tile), row.name: high, column.name: unit}
+    tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
     height = _height(plan.rows, 1 if by_columns else threads, high)
     width = _width(plan, unit, threads if by_columns else 1)
-    points = _points(plan.folded, PANEL_BYTES // (TILE_VECTORS * vectors.bytes))
+    points = _points(plan.folded, max(PANEL_BYTES // (TILE_VECTORS * vectors.bytes), WIDE_POINTS))
     alone = _count(plan.rows)
     if alone is not None and alone <= height and len(plan.folded) == 1 and (by_columns or not parallel):
         # a part of these columns stays in the second cache while all rows use it
@@ -75,9 +78,16 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
     return tuple(dict.fromkeys(found))
 
 
-def register_rows(vectors: Vectors) -> int:
-    """Rows of a register tile: as many as leave a quarter of the registers for what is multiplied."""
-    return vectors.registers * 3 // 4 // TILE_VECTORS
+def register_rows(vectors: Vectors, count: int | None = None, threads: int = 1) -> int:
+    """Rows of a register tile: no more than leave three of sixteen registers for what is multiplied.
+
+    Of so many rows, which threads share, each gets some tiles: the height is the one by which that takes least time.
+    """
+    most = vectors.registers * 13 // 16 // TILE_VECTORS
+    if count is None:
+        return most
+    heights = range(most, min(most, LEAST_TILE) - 1, -1)
+    return min(heights, key=lambda n: -(-(-(-count // n)) // threads) * (2 * n + 1))
 
 
 def _count(indices: Iterable[Index]) -> int | None:
@@ -111,12 +121,19 @@ def _parallel(plan: Packing, first: Schedule, threads: int) -> tuple[tuple[str, 
 
 
 def _height(rows: tuple[Index, ...], threads: int, tile: int) -> int:
-    """Rows of a block: as many blocks for each thread."""
+    """Rows of a block: as many tiles for each thread."""
     count = _count(rows)
     if count is None:
         return SOME_ROWS
-    rounds = -(-count // (MOST_ROWS * threads))
-    return _up(-(-count // (rounds * threads)), tile)
+    tiles = -(-count // tile)
+    most = max(1, min(MOST_ROWS // tile, -(-tiles // threads)))
+
+    def time(n: int) -> int:
+        """Quarters of tiles of the thread that has most, and one for each block, which fetches the columns anew."""
+        rounds = -(-(-(-tiles // n)) // threads)
+        return 4 * (rounds * n if threads > 1 else tiles) + rounds
+
+    return tile * min(range(most, most // 2, -1), key=time)
 
 
 def _points(folded: tuple[Index, ...], most: int) -> int:
