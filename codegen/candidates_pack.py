@@ -65,6 +65,10 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
     width = _width(plan, unit, threads if by_columns else 1)
     points = _points(plan.folded, max(PANEL_BYTES // (TILE_VECTORS * vectors.bytes), WIDE_POINTS))
     alone = _count(plan.rows)
+    if alone is not None and alone <= height and len(plan.folded) > 1 and (by_columns or not parallel):
+        # rows are packed once for all blocks of columns, whose panels then stay in the second cache
+        fit = max(unit, PANELS_BYTES // (size * (_count(plan.folded) or SOME_POINTS)))
+        width = _width(plan, unit, threads if by_columns else 1, min(width, fit))
     if alone is not None and alone <= height and len(plan.folded) == 1 and (by_columns or not parallel):
         # a part of these columns stays in the second cache while all rows use it
         far = (_count(plan.columns) or 0) * (_count(plan.folded) or 0) >= FAR
@@ -143,10 +147,10 @@ def _points(folded: tuple[Index, ...], most: int) -> int:
     return _up(-(-count // -(-count // most)), 8)
 
 
-def _width(plan: Packing, tile: int, threads: int) -> int:
+def _width(plan: Packing, tile: int, threads: int, most: int = MOST_COLUMNS) -> int:
     """Columns of a block: as many blocks for each thread where threads share them."""
     columns, points = _count(plan.columns), _count(plan.folded)
-    most = MOST_COLUMNS if points is None else max(tile, min(MOST_COLUMNS, PANEL_ELEMENTS // points))
+    most = most if points is None else max(tile, min(most, PANEL_ELEMENTS // points))
     if columns is None:
         return most // 4
     rounds = -(-columns // (most * threads))
