@@ -20,8 +20,12 @@ from tang_egg.schedule import Schedule
 
 TILE_VECTORS = 2
 """Vectors of columns of a register tile."""
-PANEL_BYTES, WIDE_POINTS = 320 * 64, 256
-"""Most bytes of a panel of columns: 320 points of a fold with 64 bytes each. Wider ones have no fewer points than 256."""
+PANEL_POINTS, WIDE_POINTS = 320, 640
+"""Most points of a part of a fold, for panels of 64 bytes of columns and for wider ones.
+
+The former stay in the first cache. The latter come from the second: for each point, a tile of 13 rows adds for as many
+cycles, in which 128 bytes of columns come easily, while sums that go to memory and back after fewer points cost more.
+"""
 LEAST_TILE = 6
 """Least rows of a register tile: each point of the fold adds to two vectors of each row, which takes a few cycles."""
 SOME_POINTS = 256
@@ -35,9 +39,11 @@ SOME_COLUMNS = 192
 SOME_ROWS = 48
 """Rows of a block where it is not known how many there are: few, so that all threads get some."""
 FEW_COLUMNS, PANELS_BYTES = 192, 1 << 19
-"""Most columns of a block where all rows are one block; most bytes of their panels where these are packed whole."""
+"""Most columns of a block, and most bytes of what is packed of them at once, where all rows are one block."""
 FAR, FAR_COLUMNS, FAR_POINTS = 1 << 22, 1024, 128
 """Elements of columns that no cache holds, and a block of them: longer pieces of memory, fewer points."""
+FAR_WIDE_COLUMNS, FAR_WIDE_POINTS = 256, 512
+"""The same for wide panels, see WIDE_POINTS."""
 LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS = 24, 16, 16
 """What packing needs to be worth while along each direction."""
 LEAST_WORK = 96**3
@@ -62,18 +68,13 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
     tile = {**dict(first.tile), row.name: high, column.name: unit}
     tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
     height = _height(plan.rows, 1 if by_columns else threads, high)
-    width = _width(plan, unit, threads if by_columns else 1)
-    points = _points(plan.folded, max(PANEL_BYTES // (TILE_VECTORS * vectors.bytes), WIDE_POINTS))
+    wide = TILE_VECTORS * vectors.bytes > 64
+    points = _points(plan.folded, WIDE_POINTS if wide else PANEL_POINTS)
     alone = _count(plan.rows)
-    if alone is not None and alone <= height and len(plan.folded) > 1 and (by_columns or not parallel):
-        # rows are packed once for all blocks of columns, whose panels then stay in the second cache
-        fit = max(unit, PANELS_BYTES // (size * (_count(plan.folded) or SOME_POINTS)))
-        width = _width(plan, unit, threads if by_columns else 1, min(width, fit))
-    if alone is not None and alone <= height and len(plan.folded) == 1 and (by_columns or not parallel):
-        # a part of these columns stays in the second cache while all rows use it
-        far = (_count(plan.columns) or 0) * (_count(plan.folded) or 0) >= FAR
-        share = -(-(_count(plan.columns) or FAR_COLUMNS) // (threads if by_columns else 1))
-        width, points = (min(FAR_COLUMNS, share), FAR_POINTS) if far else (min(width, FEW_COLUMNS), points)
+    if alone is not None and alone <= height and (by_columns or not parallel):
+        width, points = _few_rows(plan, unit, threads if by_columns else 1, points, size, wide)
+    else:
+        width = _width(plan, unit, threads if by_columns else 1)
     found: list[Schedule] = []
     for rows, columns in ((height, width), (height, width // 2), (height // 2, width), (2 * height, width)):
         block = ((row.name, _up(rows, high)), (column.name, _up(columns, unit)), (folded.name, points))
@@ -129,15 +130,32 @@ def _height(rows: tuple[Index, ...], threads: int, tile: int) -> int:
     count = _count(rows)
     if count is None:
         return SOME_ROWS
+    return _even(count, tile, threads, MOST_ROWS)
+
+
+def _even(count: int, tile: int, threads: int, most: int) -> int:
+    """A multiple of the tile into which so many rows or columns are cut: as many tiles for each thread."""
     tiles = -(-count // tile)
-    most = max(1, min(MOST_ROWS // tile, -(-tiles // threads)))
+    longest = max(1, min(most // tile, -(-tiles // threads)))
 
     def time(n: int) -> int:
-        """Quarters of tiles of the thread that has most, and one for each block, which fetches the columns anew."""
+        """Quarters of tiles of the thread that has most, and one for each block, which fetches the other side anew."""
         rounds = -(-(-(-tiles // n)) // threads)
         return 4 * (rounds * n if threads > 1 else tiles) + rounds
 
-    return tile * min(range(most, most // 2, -1), key=time)
+    return tile * min(range(longest, longest // 2, -1), key=time)
+
+
+def _few_rows(plan: Packing, unit: int, threads: int, points: int, size: int, wide: bool) -> tuple[int, int]:
+    """Columns of a block and points of a part where all rows are one block: the second cache holds what is packed."""
+    columns, folded = _count(plan.columns), _count(plan.folded)
+    if len(plan.folded) == 1 and (columns or 0) * (folded or 0) >= FAR:
+        most, points = (FAR_WIDE_COLUMNS, FAR_WIDE_POINTS) if wide else (FAR_COLUMNS, FAR_POINTS)
+    else:
+        held = points if len(plan.folded) == 1 else folded or SOME_POINTS
+        most = PANELS_BYTES // (size * len(plan.packs("columns")) * held)
+        most = min(most, FEW_COLUMNS if len(plan.folded) == 1 else MOST_COLUMNS)
+    return (most // 4 if columns is None else _even(columns, unit, threads, most)), points
 
 
 def _points(folded: tuple[Index, ...], most: int) -> int:
@@ -147,10 +165,10 @@ def _points(folded: tuple[Index, ...], most: int) -> int:
     return _up(-(-count // -(-count // most)), 8)
 
 
-def _width(plan: Packing, tile: int, threads: int, most: int = MOST_COLUMNS) -> int:
+def _width(plan: Packing, tile: int, threads: int) -> int:
     """Columns of a block: as many blocks for each thread where threads share them."""
     columns, points = _count(plan.columns), _count(plan.folded)
-    most = most if points is None else max(tile, min(most, PANEL_ELEMENTS // points))
+    most = MOST_COLUMNS if points is None else max(tile, min(MOST_COLUMNS, PANEL_ELEMENTS // points))
     if columns is None:
         return most // 4
     rounds = -(-columns // (most * threads))

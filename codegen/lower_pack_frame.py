@@ -75,7 +75,8 @@ class PackFrames(PackPoints):
         axes = [Axis(i, affine(0)) for i in indices]
         local = self.array("frame", self.type(frame.read), axes, tuple(i.size for i in indices))
         *outer, line = indices
-        work = product(i.size for i in indices) if self.schedule.parallel and not self.in_parallel else None
+        moves = product(i.size for i in indices) * 2  # an element is read and written
+        work = moves if self.schedule.parallel and not self.in_parallel else None
         first, end = frame.reach(len(shape) - 1)
         with ExitStack() as stack:
             for n, i in enumerate(outer):
