@@ -92,11 +92,16 @@ def register_rows(vectors: Vectors, count: int | None = None, threads: int = 1) 
     if count is None:
         return most
     heights = range(most, min(most, LEAST_TILE) - 1, -1)
-    return min(heights, key=lambda n: -(-(-(-count // n)) // threads) * (2 * n + 1))
+    return min(heights, key=lambda n: _parts(_parts(count, n), threads) * (2 * n + 1))
 
 
 def _count(indices: Iterable[Index]) -> int | None:
     return product(i.size for i in indices).value
+
+
+def _parts(n: int, size: int) -> int:
+    """How many parts of a size cover so much."""
+    return -(-n // size)
 
 
 def _up(n: int, step: int) -> int:
@@ -135,12 +140,12 @@ def _height(rows: tuple[Index, ...], threads: int, tile: int) -> int:
 
 def _even(count: int, tile: int, threads: int, most: int) -> int:
     """A multiple of the tile into which so many rows or columns are cut: as many tiles for each thread."""
-    tiles = -(-count // tile)
-    longest = max(1, min(most // tile, -(-tiles // threads)))
+    tiles = _parts(count, tile)
+    longest = max(1, min(most // tile, _parts(tiles, threads)))
 
     def time(n: int) -> int:
         """Quarters of tiles of the thread that has most, and one for each block, which fetches the other side anew."""
-        rounds = -(-(-(-tiles // n)) // threads)
+        rounds = _parts(_parts(tiles, n), threads)
         return 4 * (rounds * n if threads > 1 else tiles) + rounds
 
     return tile * min(range(longest, longest // 2, -1), key=time)

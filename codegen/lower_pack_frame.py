@@ -1,7 +1,7 @@
 """Windows over an end: what they read is copied once with the zeros around it, so that packing it takes no tests.
 
-    select(0 <= y + d - 1, select(y + d <= h, X[c, y + d - 1, x], 0), 0)  ->  frame[c, y + d, x]
-    frame[c, p, x] := X[c, p - 1, x] where 1 <= p <= h, else 0
+select(0 <= y + d - 1, select(y + d <= h, X[c, y + d - 1, x], 0), 0)  ->  frame[c, y + d, x]
+frame[c, p, x] := X[c, p - 1, x] where 1 <= p <= h, else 0
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tang_egg.affine import Affine, Index, affine, product
-from tang_egg.codegen.kernel import Call, Expr, Form, number
+from tang_egg.codegen.kernel import Call, Expr, number
 from tang_egg.codegen.lower_pack_points import PackPoints
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.pack_plan import Packing, replaced
@@ -46,15 +46,12 @@ class Frame:
 class PackFrames(PackPoints):
     """See the module text."""
 
-    def work(self) -> Affine:
-        raise NotImplementedError
-
     def framed(self, plan: Packing) -> Packing:
         """The plan with windows that are packed from frames, which are written here."""
         new: dict[Scalar, Scalar] = {}
         for s in (*plan.packs("rows"), *plan.packs("columns")):
             if (frame := frame_of(s)) is not None:
-                new[s] = self._write(frame)
+                new[s] = self._write_frame(frame)
         if not new:
             return plan
         products = [
@@ -68,7 +65,7 @@ class PackFrames(PackPoints):
         ]
         return replace(plan, products=tuple(products))
 
-    def _write(self, frame: Frame) -> Scalar:
+    def _write_frame(self, frame: Frame) -> Scalar:
         """Fills a frame; the read of it that stands for the operand."""
         shape = frame.shape
         indices = [Index(f"frame{n}~", affine(k)) for n, k in enumerate(shape)]
@@ -86,21 +83,21 @@ class PackFrames(PackPoints):
                     stack.enter_context(self.loop(i, number(0), number(shape[n]), 1, kind, 1, held))
                 else:
                     stack.enter_context(self.loop(i, number(0), number(shape[n])))
-            inside = self._inside(frame, outer)
+            inside = self._in_source(frame, outer)
             place = tuple(affine(i) + k for i, k in zip(indices, frame.low, strict=True))
             with self.branch(inside):
-                self._line(local, axes, line, (first, end), Read(frame.read.source, place))
+                self._frame_line(local, axes, line, (first, end), Read(frame.read.source, place))
             if inside is not None:
                 with self.branch(Call("not", (inside,), "bool")):
-                    self._line(local, axes, line, (first, end), None)
-            self._line(local, axes, line, (0, first), None)
-            self._line(local, axes, line, (end, shape[-1]), None)
+                    self._frame_line(local, axes, line, (first, end), None)
+            self._frame_line(local, axes, line, (0, first), None)
+            self._frame_line(local, axes, line, (end, shape[-1]), None)
         coordinates = tuple(
             c - k for c, k in zip(frame.read.coordinates, frame.low, strict=True) if isinstance(c, Affine)
         )
         return Read(self.as_input(local), coordinates)
 
-    def _inside(self, frame: Frame, outer: Sequence[Index]) -> Expr | None:
+    def _in_source(self, frame: Frame, outer: Sequence[Index]) -> Expr | None:
         """Whether a line of a frame is one of the source, where some are not."""
         found: Expr | None = None
         for n, i in enumerate(outer):
@@ -110,13 +107,15 @@ class PackFrames(PackPoints):
                 found = test if found is None else Call("and", (found, test), "bool")
         return found
 
-    def _line(
+    def _frame_line(
         self, to: Local, axes: Sequence[Axis], line: Index, part: tuple[int, int], s: Scalar | None
     ) -> None:
         """Points of a line of a frame: of the source, or zeros."""
         if part[0] < part[1]:
             with self.loop(line, number(part[0]), number(part[1])):
-                place = sum((self.position(affine(a.index)) * k for a, k in zip(axes, to.strides, strict=True)), affine(0))
+                place = sum(
+                    (self.position(affine(a.index)) * k for a, k in zip(axes, to.strides, strict=True)), affine(0)
+                )
                 self._pack_in(to, place, Const(0.0, "real") if s is None else s)
 
 
@@ -147,7 +146,11 @@ def frame_of(s: Scalar) -> Frame | None:
     frame = Frame(read, tuple(low), tuple(high))
     times = prod(i.size.value or 0 for i in free(s))
     held = prod(frame.shape)
-    gain = held <= MOST_ELEMENTS and times >= LEAST_TIMES * held and all(a < b for a, b in map(frame.reach, range(len(low))))
+    gain = (
+        held <= MOST_ELEMENTS
+        and times >= LEAST_TIMES * held
+        and all(a < b for a, b in map(frame.reach, range(len(low))))
+    )
     return frame if tests <= known and gain else None
 
 

@@ -168,7 +168,7 @@ class PackPoints(Ahead):
     def finite(self, s: Scalar) -> Expr:
         """Whether all values of an operand are: then the sum of their products with 0 is 0."""
         held = self.schedule
-        s = self._flat(s) or s
+        s = self._all_elements(s) or s
         near = {c.single() for r in walk(s) if isinstance(r, Read) for c in r.coordinates[-1:] if isinstance(c, Affine)}
         indices = sorted(free(s), key=lambda i: (i.size.value or 1 << 30, i in near, i.name))
         fresh = [Index(f"{i.name}~finite", i.size) for i in indices]
@@ -180,7 +180,7 @@ class PackPoints(Ahead):
             self.schedule = held
         return Call("eq", (total, Literal(0.0, self.real)), "bool")
 
-    def _flat(self, s: Scalar) -> Scalar | None:
+    def _all_elements(self, s: Scalar) -> Scalar | None:
         """A read of all elements of a source, each at its own point, in the order of memory; else nothing."""
         if not isinstance(s, Read) or (buffer := self.buffers.get(s.source)) is None:
             return None
