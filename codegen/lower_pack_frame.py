@@ -128,16 +128,16 @@ def frame_of(s: Scalar) -> Frame | None:
             return None
         tests.add(read.args[0].condition.form)
         read = read.args[1]
-    if not tests or not isinstance(read, Read) or not all(isinstance(c, Affine) for c in read.coordinates):
+    if not tests or not isinstance(read, Read):
         return None
     known: set[Affine] = set()
     low: list[int] = []
     high: list[int] = []
     for c, size in zip(read.coordinates, read.source.shape, strict=True):
         ends = _ends(c) if isinstance(c, Affine) else None
-        if ends is None or size.value is None:
+        if ends is None or size.value is None or not isinstance(c, Affine):
             return None
-        beyond = (c, ends[0] < 0), (size - 1 - c, ends[1] >= size.value)  # type: ignore[operator]
+        beyond = (c, ends[0] < 0), (size - 1 - c, ends[1] >= size.value)
         if any(needed and form not in tests for form, needed in beyond):
             return None
         known |= {form for form, _ in beyond}
@@ -146,12 +146,9 @@ def frame_of(s: Scalar) -> Frame | None:
     frame = Frame(read, tuple(low), tuple(high))
     times = prod(i.size.value or 0 for i in free(s))
     held = prod(frame.shape)
-    gain = (
-        held <= MOST_ELEMENTS
-        and times >= LEAST_TIMES * held
-        and all(a < b for a, b in map(frame.reach, range(len(low))))
-    )
-    return frame if tests <= known and gain else None
+    gain = held <= MOST_ELEMENTS and times >= LEAST_TIMES * held
+    meets = all(a < b for a, b in map(frame.reach, range(len(low))))
+    return frame if tests <= known and gain and meets else None
 
 
 def _ends(c: Affine) -> tuple[int, int] | None:

@@ -191,6 +191,21 @@ class PackPoints(Ahead):
         flat = Index("flat", buffer.size)
         return Read(self.as_input(Local(buffer, (affine(0),), (affine(1),))), (affine(flat),))
 
+    def _in_line(self, plan: Packing, s: Scalar) -> tuple[Index, Read] | None:
+        """An operand that lies in memory in the order of several folded indices, as a read along a single one."""
+        if not isinstance(s, Read) or (buffer := self.buffers.get(s.source)) is None:
+            return None
+        n = len(s.coordinates) - len(plan.folded)
+        last = [c.single() if isinstance(c, Affine) else None for c in s.coordinates[n:]]
+        sizes = zip(plan.folded, s.source.shape[n:], strict=False)
+        others = all(isinstance(c, Affine) and not c.indices() & set(plan.folded) for c in s.coordinates[:n])
+        if n < 0 or last != list(plan.folded) or not others or any(i.size != size for i, size in sizes):
+            return None
+        flat = Index("flat~", product(i.size for i in plan.folded))
+        strides = [product(s.source.shape[k + 1 :]) for k in range(n)]
+        local = Local(buffer, (affine(0),) * (n + 1), (*strides, affine(1)))
+        return flat, Read(self.as_input(local), (*s.coordinates[:n], affine(flat)))
+
     def _pack_in(self, to: Local, place: Affine, s: Scalar) -> None:
         value = self.evaluate(s)
         kind = to.buffer.type
