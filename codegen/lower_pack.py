@@ -13,6 +13,7 @@
 
 Rows and columns are counted through all output axes of their kind (heads, images, pixels), so that a tile may go on
 from one to the next. A block that the axes end in is packed with its last row and column again; those are not stored.
+Rows that are a single block are packed once, before the columns. Windows over an end read a frame (lower_pack_frame).
 """
 
 from __future__ import annotations
