@@ -1,9 +1,9 @@
 """Schedules by packed panels (lower_pack) for kernels that are products, the best guess first.
 
 A register tile has two vectors of columns and as many rows as leave a few registers for what is multiplied: 6 rows of
-16 columns of four bytes take 12 of 16 registers of 32 bytes, 12 rows of 32 columns take 24 of 32 registers of 64. A part
-of the fold is short enough for the panel of its columns to stay in the first cache, a block of rows for its part in the
-second.
+16 columns of four bytes take 12 of 16 registers of 32 bytes, up to 13 rows of 32 columns take 26 of 32 registers of 64.
+Where there may be fewer rows, their number is that which wastes least of the last tile. A part of the fold is short
+enough for the panel of its columns to stay in the first cache, a block of rows for its part in the second.
 """
 
 from __future__ import annotations
@@ -20,8 +20,14 @@ from tang_egg.schedule import Schedule
 
 TILE_VECTORS = 2
 """Vectors of columns of a register tile."""
-PANEL_BYTES = 320 * 64
-"""Most bytes of a panel of columns: 320 points of a fold with 64 bytes each."""
+PANEL_POINTS, WIDE_POINTS = 320, 640
+"""Most points of a part of a fold, for panels of 64 bytes of columns and for wider ones.
+
+The former stay in the first cache. The latter come from the second: for each point, a tile of 13 rows adds for as many
+cycles, in which 128 bytes of columns come easily, while sums that go to memory and back after fewer points cost more.
+"""
+LEAST_TILE = 6
+"""Least rows of a register tile: each point of the fold adds to two vectors of each row, which takes a few cycles."""
 SOME_POINTS = 256
 """Points of a part of a fold where it is not known how many there are."""
 MOST_ROWS, MOST_COLUMNS = 192, 1024
@@ -32,10 +38,12 @@ SOME_COLUMNS = 192
 """Columns for each thread from which on threads share the columns of a product that has fewer rows."""
 SOME_ROWS = 48
 """Rows of a block where it is not known how many there are: few, so that all threads get some."""
-FEW_COLUMNS = 192
-"""Most columns of a block where all rows are one block."""
+FEW_COLUMNS, PANELS_BYTES = 192, 1 << 19
+"""Most columns of a block, and most bytes of what is packed of them at once, where all rows are one block."""
 FAR, FAR_COLUMNS, FAR_POINTS = 1 << 22, 1024, 128
 """Elements of columns that no cache holds, and a block of them: longer pieces of memory, fewer points."""
+FAR_WIDE_COLUMNS, FAR_WIDE_POINTS = 256, 512
+"""The same for wide panels, see WIDE_POINTS."""
 LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS = 24, 16, 16
 """What packing needs to be worth while along each direction."""
 LEAST_WORK = 96**3
@@ -53,20 +61,20 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
         return ()
     size = 8 if "f64" in stored else 4
     row, column, folded = plan.rows[-1], plan.columns[-1], plan.folded[-1]
-    unit, high = TILE_VECTORS * vectors.bytes // size, register_rows(vectors)
-    tile = {**dict(first.tile), row.name: high, column.name: unit}
-    tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
+    unit = TILE_VECTORS * vectors.bytes // size
     parallel, threads = _parallel(plan, first, threads)
     by_columns = parallel == (column.name,)
+    high = register_rows(vectors, _count(plan.rows), 1 if by_columns else threads)
+    tile = {**dict(first.tile), row.name: high, column.name: unit}
+    tile |= {i.name: 1 for i in (*plan.rows[:-1], *plan.columns[:-1], *plan.batch)}
     height = _height(plan.rows, 1 if by_columns else threads, high)
-    width = _width(plan, unit, threads if by_columns else 1)
-    points = _points(plan.folded, PANEL_BYTES // (TILE_VECTORS * vectors.bytes))
+    wide = TILE_VECTORS * vectors.bytes > 64
+    points = _points(plan.folded, WIDE_POINTS if wide else PANEL_POINTS)
     alone = _count(plan.rows)
-    if alone is not None and alone <= height and len(plan.folded) == 1 and (by_columns or not parallel):
-        # a part of these columns stays in the second cache while all rows use it
-        far = (_count(plan.columns) or 0) * (_count(plan.folded) or 0) >= FAR
-        share = -(-(_count(plan.columns) or FAR_COLUMNS) // (threads if by_columns else 1))
-        width, points = (min(FAR_COLUMNS, share), FAR_POINTS) if far else (min(width, FEW_COLUMNS), points)
+    if alone is not None and alone <= height and (by_columns or not parallel):
+        width, points = _few_rows(plan, unit, threads if by_columns else 1, points, size, wide)
+    else:
+        width = _width(plan, unit, threads if by_columns else 1)
     found: list[Schedule] = []
     for rows, columns in ((height, width), (height, width // 2), (height // 2, width), (2 * height, width)):
         block = ((row.name, _up(rows, high)), (column.name, _up(columns, unit)), (folded.name, points))
@@ -75,13 +83,25 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
     return tuple(dict.fromkeys(found))
 
 
-def register_rows(vectors: Vectors) -> int:
-    """Rows of a register tile: as many as leave a quarter of the registers for what is multiplied."""
-    return vectors.registers * 3 // 4 // TILE_VECTORS
+def register_rows(vectors: Vectors, count: int | None = None, threads: int = 1) -> int:
+    """Rows of a register tile: no more than leave three of sixteen registers for what is multiplied.
+
+    Of so many rows, which threads share, each gets some tiles: the height is the one by which that takes least time.
+    """
+    most = vectors.registers * 13 // 16 // TILE_VECTORS
+    if count is None:
+        return most
+    heights = range(most, min(most, LEAST_TILE) - 1, -1)
+    return min(heights, key=lambda n: _parts(_parts(count, n), threads) * (2 * n + 1))
 
 
 def _count(indices: Iterable[Index]) -> int | None:
     return product(i.size for i in indices).value
+
+
+def _parts(n: int, size: int) -> int:
+    """How many parts of a size cover so much."""
+    return -(-n // size)
 
 
 def _up(n: int, step: int) -> int:
@@ -111,12 +131,36 @@ def _parallel(plan: Packing, first: Schedule, threads: int) -> tuple[tuple[str, 
 
 
 def _height(rows: tuple[Index, ...], threads: int, tile: int) -> int:
-    """Rows of a block: as many blocks for each thread."""
+    """Rows of a block: as many tiles for each thread."""
     count = _count(rows)
     if count is None:
         return SOME_ROWS
-    rounds = -(-count // (MOST_ROWS * threads))
-    return _up(-(-count // (rounds * threads)), tile)
+    return _even(count, tile, threads, MOST_ROWS)
+
+
+def _even(count: int, tile: int, threads: int, most: int) -> int:
+    """A multiple of the tile into which so many rows or columns are cut: as many tiles for each thread."""
+    tiles = _parts(count, tile)
+    longest = max(1, min(most // tile, _parts(tiles, threads)))
+
+    def time(n: int) -> int:
+        """Quarters of tiles of the thread that has most, and one for each block, which fetches the other side anew."""
+        rounds = _parts(_parts(tiles, n), threads)
+        return 4 * (rounds * n if threads > 1 else tiles) + rounds
+
+    return tile * min(range(longest, longest // 2, -1), key=time)
+
+
+def _few_rows(plan: Packing, unit: int, threads: int, points: int, size: int, wide: bool) -> tuple[int, int]:
+    """Columns of a block and points of a part where all rows are one block: the second cache holds what is packed."""
+    columns, folded = _count(plan.columns), _count(plan.folded)
+    if len(plan.folded) == 1 and (columns or 0) * (folded or 0) >= FAR:
+        most, points = (FAR_WIDE_COLUMNS, FAR_WIDE_POINTS) if wide else (FAR_COLUMNS, FAR_POINTS)
+    else:
+        held = points if len(plan.folded) == 1 else folded or SOME_POINTS
+        most = PANELS_BYTES // (size * len(plan.packs("columns")) * held)
+        most = min(most, FEW_COLUMNS if len(plan.folded) == 1 else MOST_COLUMNS)
+    return (most // 4 if columns is None else _even(columns, unit, threads, most)), points
 
 
 def _points(folded: tuple[Index, ...], most: int) -> int:

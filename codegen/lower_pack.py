@@ -13,6 +13,7 @@
 
 Rows and columns are counted through all output axes of their kind (heads, images, pixels), so that a tile may go on
 from one to the next. A block that the axes end in is packed with its last row and column again; those are not stored.
+Rows that are a single block are packed once, before the columns. Windows over an end read a frame (lower_pack_frame).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from contextlib import ExitStack
 
 from tang_egg.affine import Affine, Index, affine, product
 from tang_egg.codegen.kernel import Call, Expr, Form, number
-from tang_egg.codegen.lower_pack_points import ALONG, Block, PackPoints, Sizes
+from tang_egg.codegen.lower_pack_frame import PackFrames
+from tang_egg.codegen.lower_pack_points import ALONG, Block, Sizes
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.pack_plan import Packing, Product, pack_plan, replaced
 from tang_egg.ir import Read, Scalar, Tensor
@@ -36,7 +38,7 @@ TILE_MOST = 64
 """Most rows and most columns of a register tile: its points are written out."""
 
 
-class Packs(PackPoints):
+class Packs(PackFrames):
     """See the module text."""
 
     outputs: tuple[Tensor, ...]
@@ -68,7 +70,7 @@ class Packs(PackPoints):
 
     def by_panels(self, plan: Packing) -> None:
         """Writes the whole kernel."""
-        sizes = self._sizes(plan)
+        sizes, plan = self._sizes(plan), self.framed(plan)
         held = self.in_parallel
         with ExitStack() as stack:
             for i in plan.batch:
@@ -106,6 +108,7 @@ class Packs(PackPoints):
             self._columns_by_parts(plan, z, kind, work)
             self.in_parallel = held
             return
+        ready = self._rows_once(plan, z) if self._single_block(plan, z) else None
         with self.loop(Index("columns~", total), number(0), Form(total), z.columns, kind, 1, work) as axis:
             width = self._smaller("width", affine(z.columns), total - axis.start)
             packs: dict[Scalar, Local] = {}
@@ -122,27 +125,37 @@ class Packs(PackPoints):
                     panels = self.loop(panel, Form(p.start), Form(end), z.tile_columns)
                     with self._nest(plan.folded), panels as q:
                         self._pack_columns(plan, z, s, packs[s], axis.start + q.start, q.start, ())
-            self._row_blocks(plan, z, (axis.start, width), packs)
+            if ready is None:
+                self._row_blocks(plan, z, (axis.start, width), packs)
+            else:
+                block, values, rows = ready
+                self._over_parts(plan, z, Block(axis.start, width, block.row, block.height), packs | rows, values)
         self.in_parallel = held
 
     def by_parts(self, plan: Packing, z: Sizes) -> bool:
         """Whether columns are packed part by part: a single block of rows, packed once, uses each part but once."""
+        return len(plan.folded) == 1 and self._single_block(plan, z)
+
+    def _single_block(self, plan: Packing, z: Sizes) -> bool:
+        """Whether all rows are one block, so that they are packed once for all columns."""
         rows = product(i.size for i in plan.rows).value
-        shared = any(i.name in self.schedule.parallel for i in plan.rows)
-        return rows is not None and rows <= z.rows and len(plan.folded) == 1 and not shared
+        return rows is not None and rows <= z.rows and not any(i.name in self.schedule.parallel for i in plan.rows)
+
+    def _rows_once(self, plan: Packing, z: Sizes) -> tuple[Block, dict[Scalar, Scalar], dict[Scalar, Local]]:
+        """The block of all rows, their values, and what is packed of them."""
+        block = Block(affine(0), affine(0), affine(0), product(i.size for i in plan.rows))
+        values = self._row_values(plan, z, block)
+        return block, values, {s: self._pack_rows(plan, z, block, s, values) for s in plan.packs("rows")}
 
     def _columns_by_parts(self, plan: Packing, z: Sizes, kind: str, work: Affine | None) -> None:
         total = product(i.size for i in plan.columns)
-        height = product(i.size for i in plan.rows)
-        none = Block(affine(0), affine(0), affine(0), height)
-        values = self._row_values(plan, z, none)
-        rows = {s: self._pack_rows(plan, z, none, s, values) for s in plan.packs("rows")}
+        block, values, rows = self._rows_once(plan, z)
         with self.loop(Index("columns~", total), number(0), Form(total), z.columns, kind, 1, work) as axis:
             width = self._smaller("width", affine(z.columns), total - axis.start)
             packs = dict(rows)
             for s in plan.packs("columns"):
                 packs[s] = self._flat_array("columns", self.type(s), affine((z.points + 1) * z.columns))
-            self._over_parts(plan, z, Block(axis.start, width, affine(0), height), packs, values)
+            self._over_parts(plan, z, Block(axis.start, width, block.row, block.height), packs, values)
 
     def _pack_part(
         self, plan: Packing, z: Sizes, s: Scalar, to: Local, b: Block, part: Affine, length: Affine
@@ -211,9 +224,11 @@ class Packs(PackPoints):
                 with self.loop(Index("part~", total), number(0), Form(total), z.points) as part:
                     length = self._smaller("points", affine(z.points), total - part.start)
                     self._pack_row(plan.folded[0], s, local, part.start * z.rows + start, part.start, length)
-                return local
-            with self._nest(plan.folded):
-                self._pack_in(local, start + self._flat_point(plan.folded), s)
+            elif (line := self._in_line(plan, s)) is not None:
+                self._pack_row(*line, local, start, affine(0), total)
+            else:
+                with self._nest(plan.folded):
+                    self._pack_in(local, start + self._flat_point(plan.folded), s)
         return local
 
     def _row_strides(self, plan: Packing, z: Sizes) -> tuple[Affine, int]:

@@ -168,6 +168,7 @@ class PackPoints(Ahead):
     def finite(self, s: Scalar) -> Expr:
         """Whether all values of an operand are: then the sum of their products with 0 is 0."""
         held = self.schedule
+        s = self._all_elements(s) or s
         near = {c.single() for r in walk(s) if isinstance(r, Read) for c in r.coordinates[-1:] if isinstance(c, Affine)}
         indices = sorted(free(s), key=lambda i: (i.size.value or 1 << 30, i in near, i.name))
         fresh = [Index(f"{i.name}~finite", i.size) for i in indices]
@@ -178,6 +179,32 @@ class PackPoints(Ahead):
         finally:
             self.schedule = held
         return Call("eq", (total, Literal(0.0, self.real)), "bool")
+
+    def _all_elements(self, s: Scalar) -> Scalar | None:
+        """A read of all elements of a source, each at its own point, in the order of memory; else nothing."""
+        if not isinstance(s, Read) or (buffer := self.buffers.get(s.source)) is None:
+            return None
+        axes = [c.single() if isinstance(c, Affine) else None for c in s.coordinates]
+        whole = all(i is not None and i.size == n for i, n in zip(axes, s.source.shape, strict=True))
+        if not whole or len(set(axes)) < len(axes):
+            return None
+        flat = Index("flat", buffer.size)
+        return Read(self.as_input(Local(buffer, (affine(0),), (affine(1),))), (affine(flat),))
+
+    def _in_line(self, plan: Packing, s: Scalar) -> tuple[Index, Read] | None:
+        """An operand that lies in memory in the order of several folded indices, as a read along a single one."""
+        if not isinstance(s, Read) or (buffer := self.buffers.get(s.source)) is None:
+            return None
+        n = len(s.coordinates) - len(plan.folded)
+        last = [c.single() if isinstance(c, Affine) else None for c in s.coordinates[n:]]
+        sizes = zip(plan.folded, s.source.shape[n:], strict=False)
+        others = all(isinstance(c, Affine) and not c.indices() & set(plan.folded) for c in s.coordinates[:n])
+        if n < 0 or last != list(plan.folded) or not others or any(i.size != size for i, size in sizes):
+            return None
+        flat = Index("flat~", product(i.size for i in plan.folded))
+        strides = [product(s.source.shape[k + 1 :]) for k in range(n)]
+        local = Local(buffer, (affine(0),) * (n + 1), (*strides, affine(1)))
+        return flat, Read(self.as_input(local), (*s.coordinates[:n], affine(flat)))
 
     def _pack_in(self, to: Local, place: Affine, s: Scalar) -> None:
         value = self.evaluate(s)

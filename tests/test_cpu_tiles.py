@@ -8,8 +8,10 @@ import pytest
 import tang_egg as te
 from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates import schedules
+from tang_egg.codegen.candidates_pack import register_rows
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.pack_plan import pack_plan
+from tang_egg.codegen.vectors import AVX2, AVX512, NEON, SSE, Vectors
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import Graph, Reduce, free, walk
 from tang_egg.pipeline import extract
@@ -23,8 +25,17 @@ def matmul(m, n, q, kind: str = "f32", out: str = "f32") -> Graph:  # type: igno
     return te.graph("product", te.tensor("C", (i, j), te.sum(k, a[i, k] * b[k, j]), out))
 
 
-def first(graph: Graph, threads: int = 2) -> Schedule:
-    return schedules(tuple(graph.outputs), threads=threads)[0]
+WIDTHS = pytest.mark.parametrize("width_of_vectors", ["256", "512"])
+"""Vectors of 32 and of 64 bytes: compilers take several registers where those are shorter."""
+
+
+@pytest.fixture
+def vectors(width_of_vectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TANG_VECTORS", width_of_vectors)
+
+
+def first(graph: Graph, threads: int = 2, vectors: Vectors = AVX2) -> Schedule:
+    return schedules(tuple(graph.outputs), threads=threads, vectors=vectors)[0]
 
 
 def close(graph: Graph, *arrays: np.ndarray, rough: float = 1e-4, **dims: int) -> None:  # type: ignore[type-arg]
@@ -57,6 +68,29 @@ def test_threads_share_rows_or_columns_in_equal_blocks() -> None:
     assert first(matmul(512, 512, 512), 1).parallel == ()
 
 
+def test_register_tiles_waste_few_rows_and_registers() -> None:
+    for vectors in (SSE, AVX2, AVX512, NEON):
+        for count in (None, 1, 7, 24, 64, 100, 512, 1024):
+            high = register_rows(vectors, count)
+            assert high >= 6 and 2 * high + 3 <= vectors.registers
+            if count is not None and count >= 64 and vectors.registers == 32:
+                assert -(-count // high) * high <= 1.02 * count
+    assert register_rows(AVX2) == 6 and register_rows(AVX512) == 13
+    assert register_rows(AVX512, 64) == 13 and register_rows(AVX512, 64, threads=2) == 8
+
+
+def test_tiles_are_as_wide_as_the_vectors() -> None:
+    wide = first(matmul(1024, 1024, 1024), 2, AVX512)
+    assert dict(wide.tile)["j"] == 32
+    blocks = -(-1024 // dict(wide.block)["i"])
+    assert blocks % 2 == 0 and dict(wide.block)["k"] == 512
+    few = first(matmul(64, 4096, 4096), 2, AVX512)
+    assert few.parallel == ("j",) and -(-4096 // dict(few.block)["j"]) % 2 == 0
+    assert dict(few.block)["j"] * dict(few.block)["k"] * 4 <= 1 << 19
+
+
+@pytest.mark.usefixtures("vectors")
+@WIDTHS
 def test_a_product_of_primes_and_one_with_everything_around_it() -> None:
     close(matmul(131, 137, 337), normal(131, 337), normal(337, 137))
     m, n, q = 101, 149, 353
@@ -66,6 +100,8 @@ def test_a_product_of_primes_and_one_with_everything_around_it() -> None:
     close(graph, normal(m, q), normal(q), normal(n, q) / 19, normal(n, q) / 19)
 
 
+@pytest.mark.usefixtures("vectors")
+@WIDTHS
 def test_sizes_of_run_time() -> None:
     graph = matmul(te.dim("m"), te.dim("n"), te.dim("q"))
     compiled = te.optimize(graph)
@@ -75,15 +111,22 @@ def test_sizes_of_run_time() -> None:
         np.testing.assert_allclose(compiled(a, b), a.astype(np.float64) @ b, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.usefixtures("vectors")
+@WIDTHS
+@pytest.mark.parametrize("pad", [0, 1])
 @pytest.mark.parametrize("width", [40, 45])
-def test_windows(width: int) -> None:
+def test_windows(width: int, pad: int) -> None:
     c, d, e = te.indices("c d e")
     o, y, x = te.index("o", 32), te.index("y", 30), te.index("x", width)
     image, kernel = te.input("X", (13, 32, width + 2)), te.input("W", (32, 13, 3, 3))
-    body = te.sum((c, d, e), image[c, y + d, x + e] * kernel[o, c, d, e])
+    row, column = y + d - pad, x + e - pad
+    inside = (row >= 0, column >= 0) if pad else ()
+    body = te.sum((c, d, e), image[c, row, column] * kernel[o, c, d, e], where=inside)
     close(te.graph("windows", te.tensor("Y", (o, y, x), body)), normal(13, 32, width + 2), normal(32, 13, 3, 3))
 
 
+@pytest.mark.usefixtures("vectors")
+@WIDTHS
 def test_integers_and_the_product_of_maxima() -> None:
     rng = np.random.default_rng(5)
     a, b = te.input("A", (97, 130), "i8"), te.input("B", (130, 113), "i8")
@@ -97,6 +140,8 @@ def test_integers_and_the_product_of_maxima() -> None:
     close(te.graph("maxima", te.tensor("C", (i, j), te.max(k, x[i, k] + y[k, j]))), normal(97, 130), normal(130, 113))
 
 
+@pytest.mark.usefixtures("vectors")
+@WIDTHS
 def test_infinities_come_through() -> None:
     a, b = normal(97, 130), normal(130, 113)
     a[3, 5], b[7, 11], b[8, 12] = np.inf, -np.inf, np.nan

@@ -20,6 +20,7 @@ from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.lower_position import narrowed
+from tang_egg.codegen.vectors import AVX512
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Graph, Position, Reduce, const, walk
 from tang_egg.monoid import BUILT_IN, argmax_of, entries_of, product_of, replace_state, top_k
@@ -34,7 +35,12 @@ def run(graph: Graph, data: dict[str, Array], text: str = "") -> dict[str, Array
     (plan,) = extract(graph).program.kernels
     schedule = parse_schedule(text) if text else schedules(plan.outputs, threads=2)[0]
     kernel = lower("k", plan.outputs, schedule)
-    for stage in (lambda k: k, to_vectors, lambda k: to_registers(to_vectors(k))):
+    for stage in (
+        lambda k: k,
+        to_vectors,
+        lambda x: to_vectors(x, AVX512.bytes),
+        lambda k: to_registers(to_vectors(k)),
+    ):
         check_kernel(stage(kernel))
     arrays = {n: a.reshape(-1) for n, a in data.items()}
     shapes = {t.name: tuple(n.value or 0 for n in t.shape) for t in plan.outputs}

@@ -24,6 +24,7 @@ from tang_egg.codegen.lower import lower
 from tang_egg.codegen.lower_fold import group_of
 from tang_egg.codegen.lower_keep import rows_at_hand
 from tang_egg.codegen.printer import print_kernel
+from tang_egg.codegen.vectors import AVX512
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Graph, Reduce, Tensor, walk
 from tang_egg.pipeline import extract
@@ -46,7 +47,12 @@ def at_hand(graph: Graph, lanes: int = 8, tile: int = 8) -> tuple[Kernel, Graph]
     last = plan.outputs[0].axes[-1].name
     tiles = ((last, tile),) if last in rows else ()
     kernel = lower("k", plan.outputs, Schedule("split", fold=folds, tile=tiles, keep=tuple(rows)))
-    for stage in (lambda k: k, to_vectors, lambda k: to_registers(to_vectors(k))):
+    for stage in (
+        lambda k: k,
+        to_vectors,
+        lambda x: to_vectors(x, AVX512.bytes),
+        lambda k: to_registers(to_vectors(k)),
+    ):
         check_kernel(stage(kernel))
     return kernel, Graph(graph.name, graph.inputs, plan.outputs)
 

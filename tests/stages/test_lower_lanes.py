@@ -17,6 +17,7 @@ from tang_egg.codegen.kernel_run import run_kernel
 from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.lower import lower
+from tang_egg.codegen.vectors import AVX512
 from tang_egg.errors import CodegenError
 from tang_egg.ir import EVERYWHERE, Graph, Input, Read, Reduce, Tensor, walk
 from tang_egg.monoid import Component, Monoid
@@ -82,7 +83,7 @@ def lowered(graph: Graph, tile: int, count: int, how: str = "stream") -> tuple[K
     """The kernel of a graph that one kernel computes."""
     (plan,) = extract(graph).program.kernels
     kernel = lower("k", plan.outputs, in_lanes(plan.outputs, tile, count, how))
-    for stage in (lambda k: k, to_vectors, to_registers):
+    for stage in (lambda k: k, to_vectors, lambda x: to_vectors(x, AVX512.bytes), to_registers):
         check_kernel(stage(kernel))
     return kernel, Graph(graph.name, graph.inputs, plan.outputs)
 

@@ -8,18 +8,25 @@ import numpy as np
 import pytest
 
 import tang_egg as te
-from tang_egg.codegen.kernel import Kernel, statements
+from tang_egg.codegen.kernel import Declare, Kernel, statements
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.kernel_run import held, run_kernel
 from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.lower import lower
+from tang_egg.codegen.lower_pack_frame import frame_of
 from tang_egg.codegen.pack_plan import pack_plan
-from tang_egg.ir import Graph
+from tang_egg.codegen.vectors import AVX512
+from tang_egg.ir import Apply, Const, Graph, Test, free
 from tang_egg.schedule import parse_schedule
 
 TILE = "tile tile=j:8,i:3 block=i:6,j:16,k:8"
 i, j, k = te.indices("i j k")
+
+
+def to_wide_vectors(kernel: Kernel) -> Kernel:
+    """With vectors of 64 bytes."""
+    return to_vectors(kernel, AVX512.bytes)
 
 
 def inputs(graph: Graph, sizes: dict[str, int]) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
@@ -40,7 +47,7 @@ def checked(graph: Graph, schedule: str = TILE, **sizes: int) -> Kernel:
     outputs = tuple(graph.outputs)
     assert pack_plan(outputs) is not None, "no product of packed panels"
     kernel = lower("k", outputs, parse_schedule(schedule))
-    for stage in (lambda x: x, to_vectors, to_registers):
+    for stage in (lambda x: x, to_vectors, to_wide_vectors, to_registers):
         check_kernel(stage(kernel))
     data = inputs(graph, sizes)
     arrays = {n: a.reshape(-1).copy() for n, a in data.items()}
@@ -155,3 +162,57 @@ def test_products_that_are_no_panels_are_computed_as_before() -> None:
         graph = te.graph("g", t)
         assert pack_plan(tuple(graph.outputs)) is None
         assert lower("k", tuple(graph.outputs), parse_schedule(TILE)).body
+
+
+def windows(size: int, width: int, stride: int, pad: int, dilation: int = 1, images: int = 1) -> Graph:
+    """A convolution of images with a window over their ends, images and weights given."""
+    c, d, e = te.indices("c d e")
+    across = (width + 2 * pad - dilation * (size - 1) - 1) // stride + 1
+    n, o, y, x = te.index("n", images), te.index("o", 5), te.index("y", across), te.index("x", across)
+    image, kernel = te.input("X", (images, 2, width, width)), te.input("W", (5, 2, size, size))
+    row, column = (stride * a + dilation * b - pad for a, b in ((y, d), (x, e)))
+    inside = (row >= 0, row < width, column >= 0, column < width)
+    body = te.sum((c, d, e), image[n, c, row, column] * kernel[o, c, d, e], where=inside)
+    return te.graph("g", te.tensor("Y", (n, o, y, x), body))
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "stride", "pad", "dilation", "images"),
+    [(3, 12, 1, 1, 1, 1), (3, 13, 1, 1, 1, 2), (3, 12, 1, 2, 1, 1), (3, 17, 2, 1, 1, 1), (3, 13, 1, 2, 2, 1)],
+)
+def test_windows_over_an_end(size: int, width: int, stride: int, pad: int, dilation: int, images: int) -> None:
+    graph = windows(size, width, stride, pad, dilation, images)
+    kernel = checked(graph, "tile tile=x:8,o:3 block=o:6,x:16,e:8")
+    framed = any(isinstance(s, Declare) and s.buffer.name == "frame" for s in statements(kernel.body))
+    assert framed == (stride == 1)  # windows a stride apart read an element too seldom for the copy to pay
+    checked(graph, "tile tile=x:16,o:3 block=o:3,x:32,e:5 parallel=x")
+
+
+def test_a_frame_stands_for_all_tests_of_bounds_and_no_other() -> None:
+    (t,) = windows(3, 12, 1, 1).outputs
+    plan = pack_plan((t,))
+    assert plan is not None
+    (s,) = plan.packs("columns")
+    frame = frame_of(s)
+    assert frame is not None and frame.shape == (1, 2, 14, 14) and frame.low[2:] == (-1, -1)
+    assert isinstance(s, Apply)
+    assert frame_of(s.args[1]) is None, "a coordinate that is not tested may be out of bounds"
+    first = next(i for i in free(s) if i.name == "x")
+    assert frame_of(Apply("select", (Test(first >= 1), s, Const(0.0, "real")))) is None, "a test of something else"
+    assert frame_of(Apply("select", (s.args[0], s.args[1], Const(1.0, "real")))) is None, "not zero outside"
+
+
+def test_infinite_weights_make_what_is_outside_of_windows_count_as_it_did() -> None:
+    graph = windows(3, 12, 1, 1)
+    outputs = tuple(graph.outputs)
+    kernel = lower("k", outputs, parse_schedule("tile tile=x:8,o:3 block=o:6,x:16,e:8"))
+    data = inputs(graph, {})
+    for name, place in (("W", (4, 1, 2, 2)), ("X", (0, 1, 11, 11))):
+        changed = {n: a.copy() for n, a in data.items()}
+        changed[name][place] = np.inf
+        arrays = {n: a.reshape(-1).copy() for n, a in changed.items()} | {"Y": np.full(5 * 144, np.nan, np.float32)}
+        with np.errstate(invalid="ignore"):
+            run_kernel(kernel, arrays, {})
+        meant = te.interpret(graph, changed)["Y"]
+        assert np.isinf(meant).any() and not np.isinf(meant).all()
+        np.testing.assert_allclose(arrays["Y"].reshape(meant.shape), meant, rtol=1e-4, atol=1e-4)

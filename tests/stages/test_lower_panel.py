@@ -13,6 +13,7 @@ from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.pack_plan import pack_plan
+from tang_egg.codegen.vectors import AVX512
 from tang_egg.ir import Graph, Reduce, Tensor, walk
 from tang_egg.pipeline import extract
 from tang_egg.schedule import parse_schedule
@@ -29,7 +30,7 @@ def sample(graph: Graph) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
 def run(graph: Graph, outputs: tuple[Tensor, ...], schedule: str, data: dict[str, np.ndarray]) -> Kernel:  # type: ignore[type-arg]
     """The lowered kernel, after what it computes was compared with the interpreter."""
     kernel = lower("k", outputs, parse_schedule(schedule))
-    for stage in (lambda x: x, to_vectors, to_registers):
+    for stage in (lambda x: x, to_vectors, lambda x: to_vectors(x, AVX512.bytes), to_registers):
         check_kernel(stage(kernel))
     arrays = {n: a.reshape(-1).copy() for n, a in data.items()}
     for t in outputs:

@@ -19,6 +19,7 @@ from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.printer import print_kernel
+from tang_egg.codegen.vectors import AVX512
 from tang_egg.ir import Graph, Input, Position, Read, Scalar, Scan, Tensor, apply
 from tang_egg.monoid import AFFINE, LOGSUMEXP, MAX, SUM, Monoid
 from tang_egg.schedule import parse_schedule
@@ -46,7 +47,7 @@ def checked(graph: Graph, schedule: str, **sizes: int) -> Kernel:
     """The lowered kernel of a graph of one kernel, run and compared with the interpreter; its C was printed."""
     outputs = tuple(graph.outputs)
     kernel = lower("k", outputs, parse_schedule(schedule))
-    for stage in (lambda x: x, to_vectors, to_registers):
+    for stage in (lambda x: x, to_vectors, lambda x: to_vectors(x, AVX512.bytes), to_registers):
         check_kernel(stage(kernel))
     print_kernel(kernel, C)
     data = data_of(graph, sizes)
