@@ -18,7 +18,8 @@ from tang_egg.codegen.kernel import Call, Expr, Form, Loop, Stmt, number, variab
 from tang_egg.codegen.lower_chunk import Chunks
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_state import Slot, Step
-from tang_egg.ir import Apply, Read, Scalar, Tensor, Test, free
+from tang_egg.codegen.lower_value import COSTLY
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, Tensor, Test, children, free
 
 LEAST_ROW = 16
 """Points of a row of a follower from which on a branch costs less than carrying it."""
@@ -49,6 +50,7 @@ class Panels(Chunks):
         ):
             super().carry(slot, carried)
             return
+        self._hold_factors(moved, {a.index for a in lead})
         with ExitStack() as stack:
             points = [stack.enter_context(self.refine(a, 1)) for a in lead]
             stack.enter_context(self.branch(self.evaluate(Apply("not", (still,)))))
@@ -56,6 +58,16 @@ class Panels(Chunks):
             stack.enter_context(self.inside(*(replace(p, root=p.origin) for p in points)))
             stack.enter_context(self.points(row))
             self.store(slot, self.evaluate(moved))
+
+    def _hold_factors(self, moved: Scalar, lead: set[Index]) -> None:
+        """Computes the costly values that are the same along rows for all rows at once, in vectors."""
+        if isinstance(moved, Apply) and moved.op in COSTLY and free(moved) & lead and self.safe(moved):
+            if {a.index for a in self.blocks(free(moved))} <= lead and self.known("arrays", moved) is None:
+                self.hold(moved)
+            return
+        for x in children(moved):
+            if not isinstance(x, (Reduce, Scan)):
+                self._hold_factors(x, lead)
 
     def take_tile(self, tile: Axis, subs: Sequence[Axis], step: Step, take: Callable[[Step], None]) -> None:
         """The points of a tile in order: those that count for all of the sub-blocks without the tests on positions."""

@@ -129,7 +129,7 @@ class Updates(States):
             self.store(state[k], value)
 
     def _accumulate_tile(self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis) -> None:
-        sizes = register_tile(axes, len(ks))
+        sizes = register_tile(axes, len(ks), self.vectors)
         with ExitStack() as stack:
             subs = [stack.enter_context(self.refine(a, n)) for a, n in zip(axes, sizes, strict=True)]
             registers = dict(state)
@@ -152,7 +152,7 @@ class Updates(States):
         self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis
     ) -> None:
         """For each point of the state: partial states in the lanes of a vector along the tile, then a tree."""
-        width = 8 if tile.size % 8 == 0 else 4
+        width = next(n for n in (max(8, self.vectors.lanes()), 8, 4) if tile.size % n == 0)
         lane = Axis(Index(f"{tile.index.name}~lane", affine(width)), affine(0), width)
         with ExitStack() as stack:
             few = prod(a.size for a in axes) <= 8

@@ -18,6 +18,7 @@ from tang_egg.affine import Affine, Index, Inequality, affine
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Let, Literal, Load, Select, Store, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes, never_below_zero
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import (
     Apply,
     Const,
@@ -46,11 +47,13 @@ REPEATED = 32
 """Points of the axes that it lacks from which on even a cheap value of a fold is worth a local array."""
 
 UNROLL = 128
-"""Points of a nest up to which its outer loops are written out."""
+"""Points of a nest up to which its outer loops are written out, where registers do not hold more."""
 
 
 class Values(Scopes):
     """See the module text. Subclasses add `fold` and `scan`."""
+
+    vectors: Vectors = AVX2
 
     def __init__(self, schedule: Schedule, real: str) -> None:
         super().__init__()
@@ -279,12 +282,15 @@ class Values(Scopes):
     def points(self, axes: Sequence[Axis]) -> Iterator[None]:
         """A loop nest over all points of some block axes; the last axis is the vector one where it fits."""
         count = prod(axis.size for axis in axes)
+        lanes = self.vectors.lanes()
+        whole = bool(axes) and axes[-1].size % lanes == 0
+        most = max(UNROLL, self.vectors.registers * lanes) if whole else UNROLL
         with ExitStack() as stack:
             for n, axis in enumerate(axes):
                 kind = "serial"
                 if n == len(axes) - 1 and axis.size % 4 == 0:
                     kind = "vector"
-                elif count <= UNROLL:
+                elif count <= most:
                     kind = "unrolled"
                 stack.enter_context(self.refine(axis, 1, kind))
             yield
