@@ -83,12 +83,29 @@ class Values(Scopes):
         """Whether every read below `s` is in bounds wherever the indices are in range, guards or not."""
         if s not in self._safe:
             inner = all(self.safe(c) for c in children(s)) or (isinstance(s, Apply) and chosen_reads(s) is not None)
+            inner = inner or (not self.schedule.grid and self._chosen_inside(s))
             if inner and isinstance(s, Read) and s.source not in self.locals:
                 for c, size in zip(s.coordinates, s.source.shape, strict=True):
                     if isinstance(c, Affine):
                         inner = inner and never_below_zero(c) and never_below_zero(size - 1 - c)
             self._safe[s] = inner
         return self._safe[s]
+
+    def _chosen_inside(self, s: Scalar, given: tuple[Inequality, ...] = ()) -> bool:
+        """Whether a choice by position keeps every read below it in bounds wherever `given` holds."""
+        if not isinstance(s, Apply) or s.op != "select" or not isinstance(test := s.args[0], Test):
+            return False
+        other = -test.condition.form - 1 >= 0
+        return self._stays_inside(s.args[1], (*given, test.condition)) and self._stays_inside(
+            s.args[2], (*given, other)
+        )
+
+    def _stays_inside(self, s: Scalar, given: tuple[Inequality, ...]) -> bool:
+        if isinstance(s, Read):
+            return s.source in self.locals or _in_bounds(s, given)
+        if isinstance(s, (Reduce, Scan)):
+            return self.safe(s)
+        return self._chosen_inside(s, given) or all(self._stays_inside(c, given) for c in children(s))
 
     def local_sources(self, s: Scalar) -> list[Local]:
         """The local arrays read below `s`."""
@@ -422,13 +439,13 @@ def chosen_reads(s: Apply) -> tuple[Read, ...] | None:
         return None
     reads = tuple(x for x in s.args[1:] if isinstance(x, Read))
     given = (test.condition, -test.condition.form - 1 >= 0)
-    return reads if len(reads) == 2 and all(map(_in_bounds, reads, given)) else None
+    return reads if len(reads) == 2 and all(_in_bounds(r, (g,)) for r, g in zip(reads, given, strict=True)) else None
 
 
-def _in_bounds(s: Read, given: Inequality) -> bool:
+def _in_bounds(s: Read, given: tuple[Inequality, ...]) -> bool:
     """Whether a read at affine coordinates is in bounds wherever `given` holds."""
     return all(
-        isinstance(c, Affine) and all(prove_nonnegative(x, (given,), x.indices()) for x in (c, size - 1 - c))
+        isinstance(c, Affine) and all(prove_nonnegative(x, given, x.indices()) for x in (c, size - 1 - c))
         for c, size in zip(s.coordinates, s.source.shape, strict=True)
     )
 
