@@ -38,6 +38,8 @@ PAST_CACHES = 1 << 24
 """Bytes of outputs from which on they are written past the caches."""
 LONG_STREAM = 256
 """Points of a streamed index of copied operands from which on its tiles are twice as long."""
+BUSY = 0.8
+"""The share of threads that heads have to keep busy, lest blocks of their rows be shared instead."""
 FEW_OUTPUTS = 64
 """Longest output axis that a fold by blocks holds whole."""
 
@@ -432,6 +434,8 @@ def _parallel(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
     if threads < 2:
         return schedule
     names = schedule.order or tuple(i.name for i in shape.common)
+    if schedule.shape == "stream" and schedule.stage and (shared := _shared_rows(shape, schedule, names, threads)):
+        return replace(schedule, parallel=(shared,))
     best, most = "", 1
     for name in names:
         index = next((i for i in shape.common if i.name == name), None)
@@ -443,3 +447,18 @@ def _parallel(shape: Shape, schedule: Schedule, threads: int) -> Schedule:
         if tiles > most:
             best, most = name, tiles
     return replace(schedule, parallel=(best,)) if best else schedule
+
+
+def _shared_rows(shape: Shape, schedule: Schedule, names: tuple[str, ...], threads: int) -> str:
+    """The index whose tiles keep most of the threads busy, where those of the outermost leave many idle; or nothing.
+
+    What is copied for all tiles of an inner index is copied by all threads, which then wait for each other.
+    """
+    busy: dict[str, float] = {}
+    for i in (i for n in names for i in shape.common if i.name == n and i not in shape.scanned):
+        tiles = _tiles(i, schedule)
+        if tiles > 1:
+            busy[i.name] = tiles / (-(-tiles // threads) * threads)
+    if not busy or next(iter(busy.values())) >= BUSY:
+        return ""
+    return max(busy, key=lambda n: busy[n])

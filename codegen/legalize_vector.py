@@ -321,7 +321,7 @@ class _Lanes:
         if self.guarded and not e.safe:
             return self.load_where(e, stride)
         if e.type == "bool":
-            if stride is None or stride.value != 1:
+            if stride is None or stride.value != 1 or 4 * self.width > self.owner.bytes:
                 raise Unsupported
             bytes_ = replace(e, index=self.lane_index(e.index, 0), type=vector("u8", self.width))
             return Call("lt", (self.wide(Literal(0, "u8")), bytes_), f"m8x{self.width}")

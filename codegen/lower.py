@@ -23,6 +23,7 @@ from tang_egg.codegen.lower_pack import Packs
 from tang_egg.codegen.lower_piece import Pieces
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_value import COSTLY
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
 from tang_egg.schedule import PLAIN, Schedule
 from tang_egg.text import print_scalar
@@ -31,12 +32,14 @@ NOTED = 200
 """Nodes of a body, shared ones counted at each use, up to which it is printed above its kernel."""
 
 
-def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN) -> Kernel:
-    """The kernel that writes `outputs` as `schedule` says.
+def lower(name: str, outputs: tuple[Tensor, ...], schedule: Schedule = PLAIN, vectors: Vectors = AVX2) -> Kernel:
+    """The kernel that writes `outputs` as `schedule` says, with register tiles for such vectors.
 
     Raises CodegenError for a state of symbolic size, and for rows to keep whose passes cannot be parted.
     """
-    return Lowering(name, rows_at_hand(aligned(outputs), schedule), schedule).run()
+    lowering = Lowering(name, rows_at_hand(aligned(outputs), schedule), schedule)
+    lowering.vectors = vectors
+    return lowering.run()
 
 
 def kernel_sources(outputs: tuple[Tensor, ...]) -> tuple[Input | Tensor, ...]:

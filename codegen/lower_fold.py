@@ -121,7 +121,7 @@ class Folds(Guards):
         kind = group.monoid.components[part].type
         full = self.slot("acc", self.real if kind == "real" else kind, axes, False)
         with ExitStack() as stack:
-            sizes = register_tile(axes, 1)
+            sizes = register_tile(axes, 1, self.vectors)
             subs = [stack.enter_context(self.refine(a, n)) for a, n in zip(axes, sizes, strict=True)]
             state = self.declare_state(group, [part])
             self._loops(group, state, list(group.indices), conditions)

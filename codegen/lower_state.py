@@ -13,11 +13,9 @@ from tang_egg.affine import Affine, AffineLike, Atom, Index, affine
 from tang_egg.codegen.kernel import Expr, Form, Store
 from tang_egg.codegen.lower_scope import Axis, Local
 from tang_egg.codegen.lower_value import Values
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, Statistic, free, walk
 from tang_egg.monoid import Monoid, lifts, replace_state
-
-REGISTERS = 12
-"""Vector registers that the state of a register tile may fill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +157,21 @@ def masked(mask: Sequence[Scalar], new: Scalar, old: Scalar) -> Scalar:
     return new
 
 
-def register_tile(axes: Sequence[Axis], states: int) -> list[int]:
-    """Sizes of the sub-block of some axes whose state fits in registers; vectors run along the last axis."""
+def register_tile(axes: Sequence[Axis], states: int, vectors: Vectors = AVX2) -> list[int]:
+    """Sizes of the sub-block of some axes whose state fits in registers; vectors run along the last axis.
+
+    A quarter of the registers is left for what is taken up.
+    """
     sizes = [1] * len(axes)
-    room = max(1, REGISTERS // states)
+    room, most = max(1, vectors.registers * 3 // 4 // states), vectors.registers * 3 // 8
+    lanes = vectors.lanes()
     if axes and axes[-1].size % 4 == 0:
-        sizes[-1] = next(n for n in (16, 8, 4) if axes[-1].size % n == 0 and n // 8 <= room)
-        room = max(1, room // max(1, sizes[-1] // 8))
+        widths = (n for n in (32, 16, 8, 4) if n <= max(16, 2 * lanes))
+        sizes[-1] = next(n for n in widths if axes[-1].size % n == 0 and n // lanes <= room)
+        room = max(1, room // max(1, sizes[-1] // lanes))
     for n in range(len(axes) - 1, -1, -1):
         if sizes[n] == 1 and room > 1:
-            sizes[n] = max(d for d in range(1, min(room, 6) + 1) if axes[n].size % d == 0)
+            sizes[n] = max(d for d in range(1, min(room, most) + 1) if axes[n].size % d == 0)
             room //= sizes[n]
     return sizes
 

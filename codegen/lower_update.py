@@ -24,8 +24,9 @@ from typing import TypeVar
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_state import Slot, State, States, Step, masked, register_tile, stem_of
+from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.errors import CodegenError
-from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, Statistic, walk
+from tang_egg.ir import Apply, Read, Reduce, Scalar, Scan, StateRef, Statistic, free, walk
 from tang_egg.monoid import Monoid, replace_state, state_of, unmoved
 
 T = TypeVar("T")
@@ -129,7 +130,7 @@ class Updates(States):
             self.store(state[k], value)
 
     def _accumulate_tile(self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis) -> None:
-        sizes = register_tile(axes, len(ks))
+        sizes = register_tile(axes, len(ks), self.vectors)
         with ExitStack() as stack:
             subs = [stack.enter_context(self.refine(a, n)) for a, n in zip(axes, sizes, strict=True)]
             registers = dict(state)
@@ -152,7 +153,7 @@ class Updates(States):
         self, state: State, axes: tuple[Axis, ...], ks: Sequence[int], step: Step, tile: Axis
     ) -> None:
         """For each point of the state: partial states in the lanes of a vector along the tile, then a tree."""
-        width = 8 if tile.size % 8 == 0 else 4
+        width = next(n for n in (max(8, self.vectors.lanes()), 8, 4) if tile.size % n == 0)
         lane = Axis(Index(f"{tile.index.name}~lane", affine(width)), affine(0), width)
         with ExitStack() as stack:
             few = prod(a.size for a in axes) <= 8
@@ -215,6 +216,8 @@ class Updates(States):
         monoid = group.monoid
         head = {k: s for k, s in state.items() if monoid.components[k].follow is None}
         following = [k for k in state if k not in head]
+        if tile is not None and not self.schedule.grid:
+            self._hold_shared(group, head, following, tile)
         new = self._new_head(group, head, tile, mask)
         old = {k: self.frozen(s) for k, s in head.items()}
         for level in levels(monoid, following):
@@ -226,6 +229,18 @@ class Updates(States):
         for k, slot in head.items():
             with self.inside():
                 self.fill(slot.local, slot.axes, new[k].read)
+
+    def _hold_shared(self, group: Reduce | Scan, head: State, following: Sequence[int], tile: Axis) -> None:
+        """Computes costly values that statistics and followers both take up at the points of a tile once for both."""
+        followed = set(walk(*(group.body[k] for k in following)))
+        for k, slot in head.items():
+            self.prepare([group.body[k]], [*slot.axes, tile])
+            for s in walk(group.body[k]):
+                shared = isinstance(s, Apply) and s.op in COSTLY and s in followed and self.safe(s)
+                bound = shared and all(self.bound(i) is not None for i in free(s))
+                own = {a.index for a in self.blocks(free(s))} if bound else set()
+                if len(own) > 1 and tile.index in own and self.known("arrays", s) is None:
+                    self.hold(s)
 
     def _copied(self, slot: Slot) -> Slot:
         """The value of a component that is about to change, which others still need."""

@@ -18,6 +18,7 @@ from tang_egg.affine import Affine, Index, Inequality, affine
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Let, Literal, Load, Select, Store, Var, number
 from tang_egg.codegen.lower_scope import Axis, Known, Local, Scope, Scopes, never_below_zero
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import (
     Apply,
     Const,
@@ -46,11 +47,13 @@ REPEATED = 32
 """Points of the axes that it lacks from which on even a cheap value of a fold is worth a local array."""
 
 UNROLL = 128
-"""Points of a nest up to which its outer loops are written out."""
+"""Points of a nest up to which its outer loops are written out, where registers do not hold more."""
 
 
 class Values(Scopes):
     """See the module text. Subclasses add `fold` and `scan`."""
+
+    vectors: Vectors = AVX2
 
     def __init__(self, schedule: Schedule, real: str) -> None:
         super().__init__()
@@ -80,12 +83,29 @@ class Values(Scopes):
         """Whether every read below `s` is in bounds wherever the indices are in range, guards or not."""
         if s not in self._safe:
             inner = all(self.safe(c) for c in children(s)) or (isinstance(s, Apply) and chosen_reads(s) is not None)
+            inner = inner or (not self.schedule.grid and self._chosen_inside(s))
             if inner and isinstance(s, Read) and s.source not in self.locals:
                 for c, size in zip(s.coordinates, s.source.shape, strict=True):
                     if isinstance(c, Affine):
                         inner = inner and never_below_zero(c) and never_below_zero(size - 1 - c)
             self._safe[s] = inner
         return self._safe[s]
+
+    def _chosen_inside(self, s: Scalar, given: tuple[Inequality, ...] = ()) -> bool:
+        """Whether a choice by position keeps every read below it in bounds wherever `given` holds."""
+        if not isinstance(s, Apply) or s.op != "select" or not isinstance(test := s.args[0], Test):
+            return False
+        other = -test.condition.form - 1 >= 0
+        return self._stays_inside(s.args[1], (*given, test.condition)) and self._stays_inside(
+            s.args[2], (*given, other)
+        )
+
+    def _stays_inside(self, s: Scalar, given: tuple[Inequality, ...]) -> bool:
+        if isinstance(s, Read):
+            return s.source in self.locals or _in_bounds(s, given)
+        if isinstance(s, (Reduce, Scan)):
+            return self.safe(s)
+        return self._chosen_inside(s, given) or all(self._stays_inside(c, given) for c in children(s))
 
     def local_sources(self, s: Scalar) -> list[Local]:
         """The local arrays read below `s`."""
@@ -279,12 +299,15 @@ class Values(Scopes):
     def points(self, axes: Sequence[Axis]) -> Iterator[None]:
         """A loop nest over all points of some block axes; the last axis is the vector one where it fits."""
         count = prod(axis.size for axis in axes)
+        lanes = self.vectors.lanes()
+        whole = bool(axes) and axes[-1].size % lanes == 0
+        most = max(UNROLL, self.vectors.registers * lanes) if whole else UNROLL
         with ExitStack() as stack:
             for n, axis in enumerate(axes):
                 kind = "serial"
                 if n == len(axes) - 1 and axis.size % 4 == 0:
                     kind = "vector"
-                elif count <= UNROLL:
+                elif count <= most:
                     kind = "unrolled"
                 stack.enter_context(self.refine(axis, 1, kind))
             yield
@@ -416,13 +439,13 @@ def chosen_reads(s: Apply) -> tuple[Read, ...] | None:
         return None
     reads = tuple(x for x in s.args[1:] if isinstance(x, Read))
     given = (test.condition, -test.condition.form - 1 >= 0)
-    return reads if len(reads) == 2 and all(map(_in_bounds, reads, given)) else None
+    return reads if len(reads) == 2 and all(_in_bounds(r, (g,)) for r, g in zip(reads, given, strict=True)) else None
 
 
-def _in_bounds(s: Read, given: Inequality) -> bool:
+def _in_bounds(s: Read, given: tuple[Inequality, ...]) -> bool:
     """Whether a read at affine coordinates is in bounds wherever `given` holds."""
     return all(
-        isinstance(c, Affine) and all(prove_nonnegative(x, (given,), x.indices()) for x in (c, size - 1 - c))
+        isinstance(c, Affine) and all(prove_nonnegative(x, given, x.indices()) for x in (c, size - 1 - c))
         for c, size in zip(s.coordinates, s.source.shape, strict=True)
     )
 

@@ -228,7 +228,7 @@ class Terms:
         and the same reading nothing stored (they pay off only once their siblings join); shallowest; folds over the
         fewest stored classes; the least work that reads what is stored only inside folds; a mean by its own count (only
         that is a mean of what a pass has seen so far); where scans are open, without one (a fold around may not hold
-        it), and of these reading what is stored.
+        it), and of these reading what is stored; for what follows a statistic, one that folds what that folds.
         """
         kinds: list[Variant] = ranked[:2]
         simple = sorted(ranked, key=lambda v: (self._folds(v.term), v.cost, self._size(v.term)))
@@ -248,10 +248,21 @@ class Terms:
         folding = [v for v in reading if not self._outside_folds(v.term)]
         kinds += sorted(folding, key=lambda v: v.cost - self._made(v.term))[:1]
         kinds += [v for v in ranked if self._counts_points(v.term) and not self.reads_stored(v.term)][:1]
+        kinds += self._beside_statistics(ranked)
         if any(self._open_scans(v.term) for v in ranked):
             closed = [v for v in ranked if not self._open_scans(v.term)]
             kinds += [*closed[:1], *[v for v in closed if self.reads_stored(v.term)][:1]]
         return list(dict.fromkeys(kinds))
+
+    def _beside_statistics(self, ranked: list[Variant]) -> list[Variant]:
+        """The cheapest term that holds what the cheapest form of its statistic folds: one pass needs both alike."""
+        found: list[Variant] = []
+        for h in sorted({x.part for v in ranked[:1] for x in walk(v.term) if isinstance(x, Statistic)}):
+            best = next((s for s in self.found.get(ClassId(h), ()) if s.node is not None), None)
+            folded = {b for s in (walk(best.term) if best else ()) if isinstance(s, Reduce) for b in s.body}
+            folded = {b for b in folded if self._depth(b)[0] == NESTING - 1}
+            found += [v for v in ranked if folded and any(x in folded for x in walk(v.term))][:1]
+        return found
 
     def _outside_folds(self, term: Scalar) -> frozenset[Input]:
         """The stored classes that a term reads outside of its folds: each is one element more to write and to read."""

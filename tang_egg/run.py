@@ -326,7 +326,7 @@ def _nameless(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
     chosen = schedule or candidate_schedules(plan.outputs, threads=threads(), vectors=vectors())[0]
-    kernel = lower(f"k{n}_{plan.name}", plan.outputs, chosen)
+    kernel = lower(f"k{n}_{plan.name}", plan.outputs, chosen, vectors())
     check_kernel(kernel)
     return Built(plan, chosen, kernel, kernel_sources(plan.outputs))
 

@@ -107,8 +107,9 @@ def target(name: object, where: str = "optimize") -> Target:
 
 
 def _c_sources(program: Program, schedules: Schedules) -> dict[str, str]:
-    dialect = c_dialect(vectors())
-    return {k.name: print_kernel(lower(k.name, k.outputs, schedules[k.name]), dialect) for k in program.kernels}
+    here = vectors()
+    dialect = c_dialect(here)
+    return {k.name: print_kernel(lower(k.name, k.outputs, schedules[k.name], here), dialect) for k in program.kernels}
 
 
 def _cuda_cut(program: Program, products: str) -> Program:
