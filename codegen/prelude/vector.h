@@ -65,7 +65,8 @@ TE_STREAM(int32_t, i32x8)
 TE_STREAM(int64_t, i64x4)
 TE_STREAM(uint16_t, u16x8)
 
-// Choice by mask, and maximum and minimum (of floats: they keep NaN).
+// Choice by mask, and maximum and minimum (of floats: they keep NaN). The instructions give their second operand where
+// one is NaN, so only b is tested: folds pass their state as a, and each step waits for one instruction.
 #define TE_SELECT(V, M)                                                                                   \
     static inline V te_select_##V(M m, V a, V b) { return (V)((m & (M)a) | (~m & (M)b)); }
 #define TE_CHOOSE(V, M)                                                                                   \
@@ -79,13 +80,13 @@ static inline f32x8 te_select_f32x8(m32x8 m, f32x8 a, f32x8 b)
 }
 static inline f32x8 te_max_f32x8(f32x8 a, f32x8 b)
 {
-    __m256 t = _mm256_max_ps((__m256)a, (__m256)b);
-    return (f32x8)_mm256_blendv_ps(t, (__m256)a, _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q));
+    __m256 t = _mm256_max_ps((__m256)b, (__m256)a);
+    return (f32x8)_mm256_blendv_ps(t, (__m256)b, _mm256_cmp_ps((__m256)b, (__m256)b, _CMP_UNORD_Q));
 }
 static inline f32x8 te_min_f32x8(f32x8 a, f32x8 b)
 {
-    __m256 t = _mm256_min_ps((__m256)a, (__m256)b);
-    return (f32x8)_mm256_blendv_ps(t, (__m256)a, _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q));
+    __m256 t = _mm256_min_ps((__m256)b, (__m256)a);
+    return (f32x8)_mm256_blendv_ps(t, (__m256)b, _mm256_cmp_ps((__m256)b, (__m256)b, _CMP_UNORD_Q));
 }
 #else
 TE_CHOOSE(f32x8, m32x8)
@@ -316,7 +317,7 @@ static inline m32x8 te_round_f32x8(f32x8 x, f32x8 *k)
 #else
 TE_ROUND_PLAIN(f32x8, m32x8)
 #endif
-#define TE_TANH_ERF(V, I)                                                                                 \
+#define TE_TANH(V, I)                                                                                     \
     static inline V te_less_one_##V(V x)                                                                  \
     {                                                                                                     \
         V k;                                                                                              \
@@ -337,7 +338,8 @@ TE_ROUND_PLAIN(f32x8, m32x8)
         V a = te_least_##V(te_splat_##V(9.1f), (V)((I)x ^ sign));                                         \
         V e = te_less_one_##V(a + a);                                                                     \
         return (V)((I)(e / (e + 2.0f)) | sign);                                                           \
-    }                                                                                                     \
+    }
+#define TE_ERF(V, I)                                                                                      \
     static inline V te_erf_##V(V x)                                                                       \
     {                                                                                                     \
         I sign = (I)x & (I)te_splat_##V(-0.0f);                                                           \
@@ -353,8 +355,10 @@ TE_ROUND_PLAIN(f32x8, m32x8)
         V e = te_less_one_##V(a * -1.12837923f + a * (a * p));                                            \
         return (V)(((I)e & 0x7FFFFFFF) | sign);                                                           \
     }
-TE_TANH_ERF(f32x4, m32x4)
-TE_TANH_ERF(f32x8, m32x8)
+TE_TANH(f32x4, m32x4)
+TE_TANH(f32x8, m32x8)
+TE_ERF(f32x4, m32x4)
+TE_ERF(f32x8, m32x8)
 
 // Whole numbers of 8 and 16 bits as wider ones and as floats: compilers take __builtin_convertvector apart into lanes.
 #define TE_WIDEN(N, W)                                                                                 \
