@@ -43,12 +43,13 @@ FEW_OUTPUTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the choice depends on: common output indices, folds (outer before inner), scanned indices."""
+    """What the choice depends on: common output indices, folds (outer before inner), scanned indices, registers."""
 
     outputs: tuple[Tensor, ...]
     common: tuple[Index, ...]
     folds: tuple[Reduce, ...]
     scanned: frozenset[Index]
+    vectors: Vectors = AVX2
 
     @property
     def vector(self) -> Index | None:
@@ -62,9 +63,9 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     outputs = aligned(outputs)
-    shape = _shape(outputs)
+    shape = _shape(outputs, vectors)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
-    first = replace(first, fetch=fetched(outputs, first))
+    first = replace(first, fetch=fetched(outputs, first, vectors))
     found = [
         *packed(outputs, first, threads, vectors),
         *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES)),
@@ -75,11 +76,11 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     return tuple(dict.fromkeys(found))
 
 
-def _shape(outputs: tuple[Tensor, ...]) -> Shape:
+def _shape(outputs: tuple[Tensor, ...], vectors: Vectors) -> Shape:
     common = tuple(i for i in outputs[0].axes if all(i in t.axes for t in outputs))
     nodes = list(walk(*(t.body for t in outputs)))
     folds = tuple(dict.fromkeys(group_of(s) for s in reversed(nodes) if isinstance(s, Reduce)))
-    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)))
+    return Shape(outputs, common, folds, frozenset(s.index for s in nodes if isinstance(s, Scan)), vectors)
 
 
 def _needs(f: Reduce) -> frozenset[Index]:
@@ -211,7 +212,7 @@ def _at_hand(shape: Shape, streamed: list[Reduce]) -> Schedule | None:
     """Rows one by one, their folds in turn, with what is shared kept; None where a row is too long for that."""
     rows = tuple(dict.fromkeys(f.indices[-1] for f in streamed))
     found = parted(shape.outputs, rows)
-    plain = None if found is None else _tile(_shape(found))
+    plain = None if found is None else _tile(_shape(found, shape.vectors))
     if plain is None or plain.shape != "split" or plain.stage:
         return None
     return replace(plain, keep=tuple(i.name for i in rows))
@@ -278,10 +279,9 @@ def _tile(shape: Shape) -> Schedule:
                 fold[last.name] = FoldPlan("guard", n)
                 kind = "split" if kind == "point" else kind
                 continue
-            lanes = _fits(last, 32, 16, 8)
+            lanes = _side_by_side(f, last, shape.vectors)
             if lanes > 1 and f.monoid.commutative and not any(c.axes for c in f.monoid.components):
-                few = min(lanes, 16 if len(f.body) == 2 else 8)  # of two components, two vectors each
-                fold[last.name] = FoldPlan("lanes", lanes if len(f.body) == 1 else few)
+                fold[last.name] = FoldPlan("lanes", lanes)
                 kind = "split" if kind == "point" else kind
             continue
         reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
@@ -308,6 +308,22 @@ def _tile(shape: Shape) -> Schedule:
     return Schedule(
         kind, order=tuple(order), tile=tuple(tile.items()), fold=tuple(fold.items()), stage=tuple(dict.fromkeys(stage))
     )
+
+
+def _side_by_side(f: Reduce, last: Index, vectors: Vectors) -> int:
+    """Partial states of a fold in lanes: four vectors of a state of one component, two of each of two, one of more.
+
+    Where registers are twice as wide and as many, twice the lanes, of states of several components four times as many:
+    as long as few points are left over, which are folded one by one.
+    """
+    usual = {1: 32, 2: 16}.get(len(f.body), 8)
+    size = last.size.value
+    if vectors.bytes > AVX2.bytes and size is not None:
+        most = usual * (2 if len(f.body) == 1 else 4)
+        tidy = next((n for n in (64, 32, 16, 8) if n <= most and size >= n and size % n <= size // 64), 1)
+        if tidy > 1:
+            return tidy
+    return min(usual, _fits(last, 32, 16, 8))
 
 
 def _columns(shape: Shape, v: Index) -> int:
