@@ -83,7 +83,7 @@ def strips(outputs: tuple[Tensor, ...], schedule: Schedule, past_caches: int, ve
     lines = all(x.axes[-1] is t for x in outputs)
     if not names and not any(x.axes[-1] is t for x in outputs):
         return schedule
-    # along lines a step is one addition of a vector, and the next waits for it: the longest vector takes most rows along
+    # along lines each step is one addition of a vector, for which the next one waits: long vectors take more rows along
     wide = vectors.bytes // AVX2.bytes if prod(i.size.value or 0 for i in rows) >= WIDE_ROWS else 1
     most = max(1, wide) * ROWS if lines else 2 * ROWS
     lanes = _edge(rows[-1], most) if rows else 1

@@ -244,7 +244,7 @@ def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]
 
 
 def _fresh(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An uninitialised array for an output: a large one is aligned, so that vectors stored past the caches are lines."""
+    """An uninitialised array for an output. A large one is aligned: vectors stored past the caches are whole lines."""
     return (aligned if prod(shape) * kind.itemsize >= ALIGNED_FROM else empty)(shape, kind)
 
 

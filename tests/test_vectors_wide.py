@@ -67,7 +67,7 @@ def test_error_functions_of_sixteen_lanes() -> None:
 def test_bf16_is_rounded_to_nearest_everywhere() -> None:
     bits = np.random.default_rng(0).integers(0, 1 << 32, 1 << 14, dtype=np.uint64).astype(np.uint32)
     bits[::16] &= np.uint32(0x807FFFFF)  # below the normal numbers, beside others
-    bits[16:2048:32] = np.array([0x00008000, 0x00018000, 0x7F7FFFFF, 0x7FC00001] * 16, np.uint32)[: len(bits[16:2048:32])]
+    bits[16:2064:32] = np.array([0x00008000, 0x00018000, 0x7F7FFFFF, 0x7FC00001] * 16, np.uint32)
     x = bits.view(np.float32)
     got = applied(lambda v: v, x, "bf16").view(np.uint16)
     nan = np.isnan(x)
@@ -118,7 +118,13 @@ def test_running_sums_of_many_rows_take_strips_of_sixteen() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "n", "wide_lanes", "narrow"),
-    [("sum", 1024, 64, 32), ("sum", 96, 32, 32), ("argmax", 1024, 64, 16), ("argmax", 48, 16, 16), ("argmax", 65, 64, 16)],
+    [
+        ("sum", 1024, 64, 32),
+        ("sum", 96, 32, 32),
+        ("argmax", 1024, 64, 16),
+        ("argmax", 48, 16, 16),
+        ("argmax", 65, 64, 16),
+    ],
 )
 def test_more_partial_states_stand_side_by_side_where_few_points_are_left(
     kind: str, n: int, wide_lanes: int, narrow: int
