@@ -33,11 +33,24 @@ TE_BOTH(int64_t, m64)
 
 // Stores past the caches, for what is written once and not read soon. Instructions of 16 bytes want addresses of such
 // multiples; elsewhere 4 bytes at a time fill the same line of the write buffer.
+#ifdef __AVX__
+static inline int te_stream_half(void *to, const void *x, unsigned bytes)
+{
+    __m256i part;
+    if (bytes != 32 || ((uintptr_t)to & 31) != 0) return 0;
+    memcpy(&part, x, 32);
+    _mm256_stream_si256((__m256i *)to, part);
+    return 1;
+}
+#else
+#define te_stream_half(to, x, bytes) 0
+#endif
 #ifdef __SSE2__
 #define TE_STREAM(T, V)                                                                                   \
     static inline void te_stream_##V(T *p, V x)                                                           \
     {                                                                                                     \
         char *to = (char *)p;                                                                             \
+        if (te_stream_half(to, &x, sizeof x)) return;                                                     \
         if (((uintptr_t)to & 15) == 0) {                                                                  \
             for (unsigned n = 0; n < sizeof x; n += 16) {                                                 \
                 __m128i part;                                                                             \
