@@ -129,7 +129,7 @@ def _scan(shape: Shape) -> Schedule:
     if not tile and order and (others := [i for i in shape.common if i not in shape.scanned]):
         n = _fits(others[-1], 8, 4)
         tile = ((others[-1].name, n),) if n > 1 else ()
-    return strips(shape.outputs, Schedule("scan", order=order, tile=tile), PAST_CACHES, shape.vectors)
+    return strips(shape.outputs, Schedule("scan", order=order, tile=tile), PAST_CACHES)
 
 
 def _beside(shape: Shape, v: Index) -> tuple[int, ...]:

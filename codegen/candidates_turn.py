@@ -13,7 +13,6 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.candidates_grid import contiguous
 from tang_egg.codegen.lower_turn import reads_in_place
-from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import WHOLE, FoldPlan, Schedule
 
@@ -23,8 +22,6 @@ HELD = 1 << 20
 """Bytes of outputs from which on no cache of a core is counted on."""
 STRIP, ROWS = 256, 8
 """Points of a strip of a scan, and the rows that it runs along."""
-WIDE_ROWS = 1024
-"""Rows from which on strips of 16 leave no thread without work."""
 PIECES, LEAST = 1024, 128
 """Points of a strip that is cut into pieces of one row, at most and at least."""
 
@@ -66,7 +63,7 @@ def turned(outputs: tuple[Tensor, ...], past_caches: int) -> tuple[Schedule, ...
     return tuple(dict.fromkeys(found))
 
 
-def strips(outputs: tuple[Tensor, ...], schedule: Schedule, past_caches: int, vectors: Vectors = AVX2) -> Schedule:
+def strips(outputs: tuple[Tensor, ...], schedule: Schedule, past_caches: int) -> Schedule:
     """A scan by strips of rows, or by pieces of few rows; elsewhere the schedule as it was.
 
     So it is where the scan runs along the lines of all that it reads and writes.
@@ -83,13 +80,10 @@ def strips(outputs: tuple[Tensor, ...], schedule: Schedule, past_caches: int, ve
     lines = all(x.axes[-1] is t for x in outputs)
     if not names and not any(x.axes[-1] is t for x in outputs):
         return schedule
-    # along lines each step is one addition of a vector, for which the next one waits: long vectors take more rows along
-    wide = vectors.bytes // AVX2.bytes if prod(i.size.value or 0 for i in rows) >= WIDE_ROWS else 1
-    most = max(1, wide) * ROWS if lines else 2 * ROWS
-    lanes = _edge(rows[-1], most) if rows else 1
+    lanes = _edge(rows[-1], ROWS if lines else 2 * ROWS) if rows else 1
     whole = lines and bool(names)
     few = lanes < ROWS or (whole and prod(i.size.value or ROWS * ROWS for i in rows) < 2 * ROWS)
-    size = _edge(t, PIECES if few else STRIP * ROWS // max(lanes, ROWS) if lines else STRIP)
+    size = _edge(t, PIECES if few else STRIP)
     if (few and not whole) or size < (LEAST if few else ROWS):
         return schedule
     tile = ((t.name, size),) if few else ((rows[-1].name, lanes), (t.name, size))

@@ -111,13 +111,6 @@ def test_rows_around_vectors(kind: str, n: int) -> None:
     np.testing.assert_allclose(np.asarray(got, np.float64), np.asarray(want), rtol=2e-5, atol=2e-5)
 
 
-def test_running_sums_of_many_rows_take_strips_of_sixteen() -> None:
-    graph = rows(1027, 137)["running"]
-    assert dict(first(graph, AVX512).tile)["i0"] == 16 and dict(first(graph, AVX2).tile)["i0"] == 8
-    x = np.random.default_rng(0).normal(size=(1027, 137)).astype(np.float32)
-    np.testing.assert_allclose(te.optimize(graph)(x), np.cumsum(x.astype(np.float64), 1), rtol=1e-4, atol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("kind", "n", "wide_lanes", "narrow"),
     [
