@@ -68,7 +68,7 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     outputs = aligned(outputs)
     shape = _shape(outputs, vectors)
     first = _past_caches(shape, _spread(shape, _parallel(shape, _first(shape), threads), threads))
-    first = replace(first, fetch=fetched(outputs, first))
+    first = replace(first, fetch=fetched(outputs, first, vectors))
     found = [
         *packed(outputs, first, threads, vectors),
         *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES)),
@@ -287,10 +287,9 @@ def _tile(shape: Shape) -> Schedule:
                 fold[last.name] = FoldPlan("guard", n)
                 kind = "split" if kind == "point" else kind
                 continue
-            lanes = _fits(last, 32, 16, 8)
+            lanes = _side_by_side(f, last, shape.vectors)
             if lanes > 1 and f.monoid.commutative and not any(c.axes for c in f.monoid.components):
-                few = min(lanes, 16 if len(f.body) == 2 else 8)  # of two components, two vectors each
-                fold[last.name] = FoldPlan("lanes", lanes if len(f.body) == 1 else few)
+                fold[last.name] = FoldPlan("lanes", lanes)
                 kind = "split" if kind == "point" else kind
             continue
         reads = [x for b in f.body for x in walk(b) if isinstance(x, Read)]
@@ -317,6 +316,22 @@ def _tile(shape: Shape) -> Schedule:
     return Schedule(
         kind, order=tuple(order), tile=tuple(tile.items()), fold=tuple(fold.items()), stage=tuple(dict.fromkeys(stage))
     )
+
+
+def _side_by_side(f: Reduce, last: Index, vectors: Vectors) -> int:
+    """Partial states of a fold in lanes: four vectors of a state of one component, two of each of two, one of more.
+
+    Where registers are twice as wide and as many, twice the lanes, of states of several components four times as many:
+    as long as few points are left over, which are folded one by one.
+    """
+    usual = {1: 32, 2: 16}.get(len(f.body), 8)
+    size = last.size.value
+    if vectors.bytes > AVX2.bytes and size is not None:
+        most = usual * (2 if len(f.body) == 1 else 4)
+        tidy = next((n for n in (64, 32, 16, 8) if n <= most and size >= n and size % n <= size // 64), 1)
+        if tidy > 1:
+            return tidy
+    return min(usual, _fits(last, 32, 16, 8))
 
 
 def _columns(shape: Shape, v: Index) -> int:

@@ -9,6 +9,7 @@ from tang_egg.affine import Affine, Index
 from tang_egg.codegen.candidates_grid import contiguous
 from tang_egg.codegen.lower_keep import rows_at_hand
 from tang_egg.codegen.settled import settled
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Input, Read, Reduce, Scalar, Scan, Tensor, children, free, sources, walk
 from tang_egg.schedule import Schedule
 
@@ -16,6 +17,8 @@ AT_HAND = 1 << 17
 """Bytes of a row below which it is still in a cache near the core when the next fold reads it."""
 AHEAD_LEAST, AHEAD_MOST = 1 << 10, 1 << 17
 """Bytes of rows that are fetched one ahead: shorter ones come by themselves, longer ones push out the present one."""
+ONCE_MOST = 1 << 13
+"""Bytes of rows that are read once up to which they are fetched one ahead, where a vector is a whole line of memory."""
 SMALL = 1 << 21
 """Bytes of all rows up to which caches hold them anyway."""
 
@@ -30,8 +33,12 @@ def parted(outputs: tuple[Tensor, ...], rows: tuple[Index, ...]) -> tuple[Tensor
     return found if same and not left else None
 
 
-def fetched(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, ...]:
-    """The tensors whose rows are worth fetching one ahead: those that are read twice, by folds or by what follows."""
+def fetched(outputs: tuple[Tensor, ...], schedule: Schedule, vectors: Vectors = AVX2) -> tuple[str, ...]:
+    """The tensors whose rows are worth fetching one ahead: those that are read twice, by folds or by what follows.
+
+    Where vectors are whole lines, short rows that are read once too: at each row's end a processor's own fetching ahead
+    starts anew, and the loads of one row are soon over.
+    """
     if schedule.stage or schedule.block or schedule.shape not in ("split", "stream"):
         return ()
     if any(plan.how == "blocks" for _, plan in schedule.fold):
@@ -40,7 +47,13 @@ def fetched(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[str, ...]:
     for found in _passes(rows_at_hand(outputs, schedule)):
         for source in {r.source for r in found if _is_row(r, outputs)}:
             passes[source] = passes.get(source, 0) + 1
-    return tuple(s.name for s, n in passes.items() if n > 1)
+    once = ONCE_MOST if vectors.bytes > AVX2.bytes else 0
+    return tuple(s.name for s, n in passes.items() if n > 1 or _row_bytes(s) <= once)
+
+
+def _row_bytes(source: Input | Tensor) -> int:
+    """The bytes of a row of a source of known length."""
+    return (source.shape[-1].value or 0) * ops.BYTES[source.dtype]
 
 
 def _passes(outputs: tuple[Tensor, ...]) -> list[list[Read]]:
@@ -68,7 +81,7 @@ def _is_row(r: Read, outputs: tuple[Tensor, ...]) -> bool:
     size = r.source.shape[-1].value if r.source.shape else None
     if not isinstance(last, Affine) or size is None:
         return False
-    if not AHEAD_LEAST <= size * ops.BYTES[r.source.dtype] <= AHEAD_MOST:
+    if not AHEAD_LEAST <= _row_bytes(r.source) <= AHEAD_MOST:
         return False
     along = [i for i in last.indices() if contiguous(r, i)]
     common = {i for t in outputs for i in t.axes}

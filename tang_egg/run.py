@@ -37,6 +37,8 @@ from tang_egg.windows import replace_sources
 
 UNIT = 30_000
 """Characters of kernels that are worth a translation unit of their own."""
+ALIGNED_FROM = 1 << 16
+"""Bytes of an output from which on it starts at a multiple of 64: below, that costs more than it saves."""
 
 
 @dataclass(slots=True)
@@ -176,7 +178,7 @@ class CompiledProgram:
         if into is not None and in_place(self.program, t):
             array = into.array
         else:
-            array = out[t.name] if t.name in out and into is None else empty(shape, kind)
+            array = out[t.name] if t.name in out and into is None else _fresh(shape, kind)
         self._place(t, array, binding)
         if into is None:
             return array
@@ -239,6 +241,11 @@ def aligned(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]
     raw = empty((size + 64,), np.dtype("uint8"))
     start = -raw.ctypes.data % 64
     return raw[start : start + size].view(kind).reshape(shape)
+
+
+def _fresh(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """An uninitialised array for an output. A large one is aligned: vectors stored past the caches are whole lines."""
+    return (aligned if prod(shape) * kind.itemsize >= ALIGNED_FROM else empty)(shape, kind)
 
 
 def empty(shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
