@@ -43,6 +43,8 @@ BUSY = 1 << 12
 """Warps that keep a chip busy: where rows are fewer, more warps share each."""
 AHEAD = 2
 """Points whose loads a thread has under way together: what loads of one would leave of the memory's rate."""
+SHARES = 16
+"""Points of a fold that a thread has under way together, at most."""
 MANY = 1 << 16
 """Threads that keep a chip busy: a register tile must leave as many."""
 
@@ -104,6 +106,8 @@ def grid_schedules(outputs: tuple[Tensor, ...], wide: bool = False) -> tuple[Sch
     found = [*(_points(outputs, threads, grid) if wide else ()), threads, *warps]
     if warps and not tiled and _apart(grid, inside, folds):
         found = [*warps, threads]
+    if wide and _idle(common, folds) and (plans := _at_once(folds)):
+        found = [replace(threads, shape="split", fold=plans), *found]
     return tuple(dict.fromkeys([*scans, *tiled, *found, plain]))
 
 
@@ -145,6 +149,23 @@ def _idle(axes: list[Index], folds: list[_Fold]) -> bool:
     """Whether all points together leave a chip idle and fold little each: to repeat work then costs nothing."""
     short = all(f.outer and f.work <= LONG for f in folds)
     return short and all(i.size.value is not None for i in axes) and prod(size_of(i) for i in axes) < MANY
+
+
+def _at_once(folds: list[_Fold]) -> tuple[tuple[str, FoldPlan], ...]:
+    """Plans by which a thread loads all points of its short folds before it combines two of them; none where it cannot.
+
+    Where few threads run, nothing else hides the time that a load takes.
+    """
+    plans: list[tuple[str, FoldPlan]] = []
+    for f in folds:
+        last = f.fold.indices[-1]
+        plain = (
+            len(f.fold.indices) == 1 and f.fold.monoid.commutative and not f.fold.where.affine and not f.fold.where.data
+        )
+        if not plain or not f.reads() or not 2 <= (last.size.value or 0) <= SHARES:
+            return ()
+        plans.append((last.name, FoldPlan("lanes", last.size.value or 0)))
+    return tuple(plans)
 
 
 def _repeats(i: Index, folds: list[_Fold]) -> bool:
