@@ -79,14 +79,15 @@ class Dim(_Forms):
     hi: int | None = None
     multiple: int = 1
 
-    def check(self, value: int) -> None:
+    def check(self, value: object) -> None:
         """Raises BindError if `value` is no whole number, or breaks a fact about this dim."""
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        if isinstance(value, bool) or not isinstance(value, (int, numbers.Integral)):
             raise BindError(
                 f"dimension '{self.name}' cannot be {value!r}, a value of type {type(value).__name__}",
                 where=f"the size of {self.name}",
                 mend="bind a whole number",
             )
+        value = int(value)
         if value < self.lo or (self.hi is not None and value > self.hi) or value % self.multiple:
             limit = "" if self.hi is None else f" and at most {self.hi}"
             raise BindError(
