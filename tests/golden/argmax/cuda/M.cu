@@ -8,8 +8,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
     const int te_block = blockIdx.x, te_blocks = gridDim.x;
     const int te_thread = threadIdx.x & 127;
     const int te_group = __shfl_sync(~0u, threadIdx.x / 128, 0);
-    const int lane = (te_thread % 32);
-    const int warp = (te_thread / 32);
+    const int lane = te_whole_mod(te_thread, 32);
+    const int warp = te_whole_div(te_thread, 32);
     const int row = (8*te_block + 4*te_group + warp);
     if (row < 1024) {
         const int i0 = row;
@@ -17,67 +17,67 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
         value[0] = (-__int_as_float(0x7f800000));
         long long position[1];
         position[0] = 9223372036854775807LL;
+        float value_1[4];
+#pragma unroll
+        for (int i1_lane_e = 0; i1_lane_e < 4; i1_lane_e++) {
+            value_1[i1_lane_e] = (-__int_as_float(0x7f800000));
+        }
+        long long position_1[4];
+#pragma unroll
+        for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
+            position_1[i1_lane_e_1] = 9223372036854775807LL;
+        }
 #pragma unroll 4
         for (int i1 = 4*lane; i1 < 512; i1 += 128) {
-            float value_lanes[4];
-#pragma unroll
-            for (int i1_lane_e = 0; i1_lane_e < 4; i1_lane_e++) {
-                value_lanes[i1_lane_e] = (-__int_as_float(0x7f800000));
-            }
-            long long position_lanes[4];
-#pragma unroll
-            for (int i1_lane_e_1 = 0; i1_lane_e_1 < 4; i1_lane_e_1++) {
-                position_lanes[i1_lane_e_1] = 9223372036854775807LL;
-            }
             float te_run0[4];
-            te_read_run<4>(te_run0, X + (512*i0 + i1));
+            te_read_run<4, true>(te_run0, X + (512*i0 + i1));
 #pragma unroll
             for (int i1_e = 0; i1_e < 4; i1_e++) {
-                const float t = value_lanes[i1_e];
+                const float t = value_1[i1_e];
                 const float t_1 = te_run0[i1_e];
                 const bool t_2 = (!(!(t_1 == t_1)));
-                const long long t_3 = position_lanes[i1_e];
+                const long long t_3 = position_1[i1_e];
                 const bool t_4 = (t_3 <= (i1 + i1_e));
                 const bool t_5 = (((!(t == t)) && (t_2 || t_4)) || (t_2 && ((t_1 < t) || ((t == t_1) && t_4))));
                 const float t_6 = (t_5 ? t : t_1);
                 const long long t_7 = (t_5 ? t_3 : te_add_i64(te_mul_i64(1LL, ((long long)i1)), te_mul_i64(1LL, ((long long)i1_e))));
-                value_lanes[i1_e] = t_6;
-                position_lanes[i1_e] = t_7;
+                value_1[i1_e] = t_6;
+                position_1[i1_e] = t_7;
             }
-            const float t_8 = value[0];
-            const float t_9 = value_lanes[0];
-            const float t_10 = value_lanes[1];
-            const bool t_11 = (!(!(t_10 == t_10)));
-            const long long t_12 = position_lanes[0];
-            const long long t_13 = position_lanes[1];
-            const bool t_14 = (t_12 <= t_13);
-            const bool t_15 = (((!(t_9 == t_9)) && (t_11 || t_14)) || (t_11 && ((t_10 < t_9) || ((t_9 == t_10) && t_14))));
-            const float t_16 = (t_15 ? t_9 : t_10);
-            const float t_17 = value_lanes[2];
-            const float t_18 = value_lanes[3];
-            const bool t_19 = (!(!(t_18 == t_18)));
-            const long long t_20 = position_lanes[2];
-            const long long t_21 = position_lanes[3];
-            const bool t_22 = (t_20 <= t_21);
-            const bool t_23 = (((!(t_17 == t_17)) && (t_19 || t_22)) || (t_19 && ((t_18 < t_17) || ((t_17 == t_18) && t_22))));
-            const float t_24 = (t_23 ? t_17 : t_18);
-            const bool t_25 = (!(!(t_24 == t_24)));
-            const long long t_26 = (t_15 ? t_12 : t_13);
-            const long long t_27 = (t_23 ? t_20 : t_21);
-            const bool t_28 = (t_26 <= t_27);
-            const bool t_29 = (((!(t_16 == t_16)) && (t_25 || t_28)) || (t_25 && ((t_24 < t_16) || ((t_16 == t_24) && t_28))));
-            const float t_30 = (t_29 ? t_16 : t_24);
-            const bool t_31 = (!(!(t_30 == t_30)));
-            const long long t_32 = position[0];
-            const long long t_33 = (t_29 ? t_26 : t_27);
-            const bool t_34 = (t_32 <= t_33);
-            const bool t_35 = (((!(t_8 == t_8)) && (t_31 || t_34)) || (t_31 && ((t_30 < t_8) || ((t_8 == t_30) && t_34))));
-            const float t_36 = (t_35 ? t_8 : t_30);
-            const long long t_37 = (t_35 ? t_32 : t_33);
-            value[0] = t_36;
-            position[0] = t_37;
         }
-        const bool t_38 = ((lane % 32) < 16);
+        const float t_8 = value[0];
+        const float t_9 = value_1[0];
+        const float t_10 = value_1[1];
+        const bool t_11 = (!(!(t_10 == t_10)));
+        const long long t_12 = position_1[0];
+        const long long t_13 = position_1[1];
+        const bool t_14 = (t_12 <= t_13);
+        const bool t_15 = (((!(t_9 == t_9)) && (t_11 || t_14)) || (t_11 && ((t_10 < t_9) || ((t_9 == t_10) && t_14))));
+        const float t_16 = (t_15 ? t_9 : t_10);
+        const float t_17 = value_1[2];
+        const float t_18 = value_1[3];
+        const bool t_19 = (!(!(t_18 == t_18)));
+        const long long t_20 = position_1[2];
+        const long long t_21 = position_1[3];
+        const bool t_22 = (t_20 <= t_21);
+        const bool t_23 = (((!(t_17 == t_17)) && (t_19 || t_22)) || (t_19 && ((t_18 < t_17) || ((t_17 == t_18) && t_22))));
+        const float t_24 = (t_23 ? t_17 : t_18);
+        const bool t_25 = (!(!(t_24 == t_24)));
+        const long long t_26 = (t_15 ? t_12 : t_13);
+        const long long t_27 = (t_23 ? t_20 : t_21);
+        const bool t_28 = (t_26 <= t_27);
+        const bool t_29 = (((!(t_16 == t_16)) && (t_25 || t_28)) || (t_25 && ((t_24 < t_16) || ((t_16 == t_24) && t_28))));
+        const float t_30 = (t_29 ? t_16 : t_24);
+        const bool t_31 = (!(!(t_30 == t_30)));
+        const long long t_32 = position[0];
+        const long long t_33 = (t_29 ? t_26 : t_27);
+        const bool t_34 = (t_32 <= t_33);
+        const bool t_35 = (((!(t_8 == t_8)) && (t_31 || t_34)) || (t_31 && ((t_30 < t_8) || ((t_8 == t_30) && t_34))));
+        const float t_36 = (t_35 ? t_8 : t_30);
+        const long long t_37 = (t_35 ? t_32 : t_33);
+        value[0] = t_36;
+        position[0] = t_37;
+        const bool t_38 = (te_whole_mod(lane, 32) < 16);
         float value_upper[1];
         const float t_39 = value[0];
         const float t_40 = __shfl_xor_sync(~0u, t_39, 16);
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
         const long long t_51 = (t_49 ? t_46 : t_47);
         value[0] = t_50;
         position[0] = t_51;
-        const bool t_52 = ((lane % 16) < 8);
+        const bool t_52 = (te_whole_mod(lane, 16) < 8);
         float value_upper_1[1];
         const float t_53 = value[0];
         const float t_54 = __shfl_xor_sync(~0u, t_53, 8);
@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
         const long long t_65 = (t_63 ? t_60 : t_61);
         value[0] = t_64;
         position[0] = t_65;
-        const bool t_66 = ((lane % 8) < 4);
+        const bool t_66 = (te_whole_mod(lane, 8) < 4);
         float value_upper_2[1];
         const float t_67 = value[0];
         const float t_68 = __shfl_xor_sync(~0u, t_67, 4);
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
         const long long t_79 = (t_77 ? t_74 : t_75);
         value[0] = t_78;
         position[0] = t_79;
-        const bool t_80 = ((lane % 4) < 2);
+        const bool t_80 = (te_whole_mod(lane, 4) < 2);
         float value_upper_3[1];
         const float t_81 = value[0];
         const float t_82 = __shfl_xor_sync(~0u, t_81, 2);
@@ -165,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_M(
         const long long t_93 = (t_91 ? t_88 : t_89);
         value[0] = t_92;
         position[0] = t_93;
-        const bool t_94 = ((lane % 2) < 1);
+        const bool t_94 = (te_whole_mod(lane, 2) < 1);
         float value_upper_4[1];
         const float t_95 = value[0];
         const float t_96 = __shfl_xor_sync(~0u, t_95, 1);

@@ -17,9 +17,9 @@ extern "C" __global__ void __launch_bounds__(256, 1) k1_O(
     const int te_thread = threadIdx.x & 127;
     const int te_group = __shfl_sync(~0u, threadIdx.x / 128, 0);
     for (int point = 0 + 1 * te_grid_place(); point < 512; point += 1 * te_grid_size()) {
-        const int i5 = (point % 128);
+        const int i5 = te_whole_mod(point, 128);
         const int i2 = 0;
-        const int i1 = ((point / 128) % 4);
+        const int i1 = te_whole_mod(te_whole_div(point, 128), 4);
         const int i0 = 0;
         float c0[1];
         c0[0] = (-__int_as_float(0x7f800000));
@@ -42,6 +42,6 @@ extern "C" __global__ void __launch_bounds__(256, 1) k1_O(
             c2[0] = (c2[0] + ((t_5 == (-__int_as_float(0x7f800000))) ? 0.0f : (te_quick_exp((t_2 + (-(-t_5)))) * O_share_3[512*i0 + 128*i1 + 128*i2 + 512*i3_share + i5])));
             c0[0] = c0_new[0];
         }
-        O[512*i0 + 128*i1 + 128*i2 + i5] = te_to_bf16(((1.0f / c1[0]) * c2[0]));
+        O[512*i0 + 128*i1 + 128*i2 + i5] = te_to_bf16((te_quick_recip(c1[0]) * c2[0]));
     }
 }

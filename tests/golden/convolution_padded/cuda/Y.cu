@@ -11,10 +11,10 @@ extern "C" __global__ void __launch_bounds__(256, 1) k0_Y(
     const int te_thread = threadIdx.x & 127;
     const int te_group = __shfl_sync(~0u, threadIdx.x / 128, 0);
     for (int point = 0 + 1 * te_grid_place(); point < 131072; point += 1 * te_grid_size()) {
-        const int i3 = (point % 64);
-        const int i2 = (((point / 64) % 8) * 8);
-        const int i1 = ((point / 512) % 32);
-        const int i0 = (point / 16384);
+        const int i3 = te_whole_mod(point, 64);
+        const int i2 = (te_whole_mod(te_whole_div(point, 64), 8) * 8);
+        const int i1 = te_whole_mod(te_whole_div(point, 512), 32);
+        const int i0 = te_whole_div(point, 16384);
         float acc[8];
         float acc_1[8];
 #pragma unroll

@@ -10,8 +10,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) k1_Y(
     const int te_thread = threadIdx.x & 127;
     const int te_group = __shfl_sync(~0u, threadIdx.x / 128, 0);
     for (int point = 0 + 1 * te_grid_place(); point < 65536; point += 1 * te_grid_size()) {
-        const int i2 = (point % 512);
-        const int i0 = ((point / 512) * 2);
+        const int i2 = te_whole_mod(point, 512);
+        const int i0 = (te_whole_div(point, 512) * 2);
         float acc[2];
         float acc_1[2];
 #pragma unroll

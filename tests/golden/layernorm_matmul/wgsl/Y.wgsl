@@ -30,7 +30,7 @@ fn k0_Y(@builtin(workgroup_id) te_at: vec3<u32>, @builtin(num_workgroups) te_all
     let lane: i32 = (te_thread % 32);
     let warp: i32 = 0;
     let row: i32 = (te_block + 4*te_group + warp);
-    let t_15: f32 = (1.0 / 40.0);
+    let t_10: f32 = (1.0 / 40.0);
     if (row < 24) {
         let i0: i32 = row;
         var acc: array<f32, 1>;
@@ -40,89 +40,69 @@ fn k0_Y(@builtin(workgroup_id) te_at: vec3<u32>, @builtin(num_workgroups) te_all
         for (var i1_1: i32 = lane; i1_1 < 40; i1_1 += 32) {
             acc_1[0] = (acc_1[0] + X[40*i0 + i1_1]);
         }
-        let t: bool = ((lane % 32) < 16);
         var acc_1_upper: array<f32, 1>;
-        let t_1: f32 = acc_1[0];
-        let t_2: f32 = te_shuffle_f32(t_1, 16);
-        acc_1[0] = select(t_2, t_1, t);
-        acc_1_upper[0] = select(t_1, t_2, t);
+        let t: f32 = acc_1[0];
+        let t_1: f32 = te_shuffle_f32(t, 16);
+        acc_1_upper[0] = t_1;
         acc_1[0] = (acc_1[0] + acc_1_upper[0]);
-        let t_3: bool = ((lane % 16) < 8);
         var acc_1_upper_1: array<f32, 1>;
-        let t_4: f32 = acc_1[0];
-        let t_5: f32 = te_shuffle_f32(t_4, 8);
-        acc_1[0] = select(t_5, t_4, t_3);
-        acc_1_upper_1[0] = select(t_4, t_5, t_3);
+        let t_2: f32 = acc_1[0];
+        let t_3: f32 = te_shuffle_f32(t_2, 8);
+        acc_1_upper_1[0] = t_3;
         acc_1[0] = (acc_1[0] + acc_1_upper_1[0]);
-        let t_6: bool = ((lane % 8) < 4);
         var acc_1_upper_2: array<f32, 1>;
-        let t_7: f32 = acc_1[0];
-        let t_8: f32 = te_shuffle_f32(t_7, 4);
-        acc_1[0] = select(t_8, t_7, t_6);
-        acc_1_upper_2[0] = select(t_7, t_8, t_6);
+        let t_4: f32 = acc_1[0];
+        let t_5: f32 = te_shuffle_f32(t_4, 4);
+        acc_1_upper_2[0] = t_5;
         acc_1[0] = (acc_1[0] + acc_1_upper_2[0]);
-        let t_9: bool = ((lane % 4) < 2);
         var acc_1_upper_3: array<f32, 1>;
-        let t_10: f32 = acc_1[0];
-        let t_11: f32 = te_shuffle_f32(t_10, 2);
-        acc_1[0] = select(t_11, t_10, t_9);
-        acc_1_upper_3[0] = select(t_10, t_11, t_9);
+        let t_6: f32 = acc_1[0];
+        let t_7: f32 = te_shuffle_f32(t_6, 2);
+        acc_1_upper_3[0] = t_7;
         acc_1[0] = (acc_1[0] + acc_1_upper_3[0]);
-        let t_12: bool = ((lane % 2) < 1);
         var acc_1_upper_4: array<f32, 1>;
-        let t_13: f32 = acc_1[0];
-        let t_14: f32 = te_shuffle_f32(t_13, 1);
-        acc_1[0] = select(t_14, t_13, t_12);
-        acc_1_upper_4[0] = select(t_13, t_14, t_12);
+        let t_8: f32 = acc_1[0];
+        let t_9: f32 = te_shuffle_f32(t_8, 1);
+        acc_1_upper_4[0] = t_9;
         acc_1[0] = (acc_1[0] + acc_1_upper_4[0]);
-        let t_16: f32 = (-(acc_1[0] * t_15));
+        let t_11: f32 = (-(acc_1[0] * t_10));
         for (var i1: i32 = lane; i1 < 40; i1 += 32) {
-            let t_17: f32 = (X[40*i0 + i1] + t_16);
-            acc[0] = (acc[0] + (t_17 * t_17));
+            let t_12: f32 = (X[40*i0 + i1] + t_11);
+            acc[0] = (acc[0] + (t_12 * t_12));
         }
-        let t_18: bool = ((lane % 32) < 16);
         var acc_upper: array<f32, 1>;
-        let t_19: f32 = acc[0];
-        let t_20: f32 = te_shuffle_f32(t_19, 16);
-        acc[0] = select(t_20, t_19, t_18);
-        acc_upper[0] = select(t_19, t_20, t_18);
+        let t_13: f32 = acc[0];
+        let t_14: f32 = te_shuffle_f32(t_13, 16);
+        acc_upper[0] = t_14;
         acc[0] = (acc[0] + acc_upper[0]);
-        let t_21: bool = ((lane % 16) < 8);
         var acc_upper_1: array<f32, 1>;
-        let t_22: f32 = acc[0];
-        let t_23: f32 = te_shuffle_f32(t_22, 8);
-        acc[0] = select(t_23, t_22, t_21);
-        acc_upper_1[0] = select(t_22, t_23, t_21);
+        let t_15: f32 = acc[0];
+        let t_16: f32 = te_shuffle_f32(t_15, 8);
+        acc_upper_1[0] = t_16;
         acc[0] = (acc[0] + acc_upper_1[0]);
-        let t_24: bool = ((lane % 8) < 4);
         var acc_upper_2: array<f32, 1>;
-        let t_25: f32 = acc[0];
-        let t_26: f32 = te_shuffle_f32(t_25, 4);
-        acc[0] = select(t_26, t_25, t_24);
-        acc_upper_2[0] = select(t_25, t_26, t_24);
+        let t_17: f32 = acc[0];
+        let t_18: f32 = te_shuffle_f32(t_17, 4);
+        acc_upper_2[0] = t_18;
         acc[0] = (acc[0] + acc_upper_2[0]);
-        let t_27: bool = ((lane % 4) < 2);
         var acc_upper_3: array<f32, 1>;
-        let t_28: f32 = acc[0];
-        let t_29: f32 = te_shuffle_f32(t_28, 2);
-        acc[0] = select(t_29, t_28, t_27);
-        acc_upper_3[0] = select(t_28, t_29, t_27);
+        let t_19: f32 = acc[0];
+        let t_20: f32 = te_shuffle_f32(t_19, 2);
+        acc_upper_3[0] = t_20;
         acc[0] = (acc[0] + acc_upper_3[0]);
-        let t_30: bool = ((lane % 2) < 1);
         var acc_upper_4: array<f32, 1>;
-        let t_31: f32 = acc[0];
-        let t_32: f32 = te_shuffle_f32(t_31, 1);
-        acc[0] = select(t_32, t_31, t_30);
-        acc_upper_4[0] = select(t_31, t_32, t_30);
+        let t_21: f32 = acc[0];
+        let t_22: f32 = te_shuffle_f32(t_21, 1);
+        acc_upper_4[0] = t_22;
         acc[0] = (acc[0] + acc_upper_4[0]);
-        let t_33: f32 = (1.0 / sqrt(((acc[0] * t_15) + 1e-05)));
+        let t_23: f32 = (1.0 / sqrt(((acc[0] * t_10) + 1e-05)));
         for (var i2: i32 = lane; i2 < 16; i2 += 32) {
             var acc_2: array<f32, 1>;
             acc_2[0] = 0.0;
             for (var i1_2: i32 = 0; i1_2 < 40; i1_2++) {
-                acc_2[0] = (acc_2[0] + ((X[40*i0 + i1_2] + t_16) * W[16*i1_2 + i2]));
+                acc_2[0] = (acc_2[0] + ((X[40*i0 + i1_2] + t_11) * W[16*i1_2 + i2]));
             }
-            Y[16*i0 + i2] = (t_33 * acc_2[0]);
+            Y[16*i0 + i2] = (t_23 * acc_2[0]);
         }
     }
 }
