@@ -33,6 +33,8 @@ SHAKE, SHAKE_OF_DOUBLE = 2.0**-22, 2.0**-50
 ORDERS = ("tree", "order", "identity")
 SMALLEST = 2.0**-126
 """The smallest normal single: devices may take what is below it as 0."""
+TOO_LARGE = 65520.0
+"""The smallest number that becomes an infinity in f16."""
 IN_ORDER = 512
 """Points that are taken up one by one, at most."""
 
@@ -44,7 +46,12 @@ def shaken(
     arrays, values = bind_inputs(graph.inputs, inputs, dims, f"graph '{graph.name}'")
     with np.errstate(all="ignore"):
         evaluator = Shaken(arrays, values, rng, type, order)
-        return {t.name: evaluator.tensor(t) for t in graph.outputs}
+        return {t.name: _within(evaluator.tensor(t), t.dtype) for t in graph.outputs}
+
+
+def _within(a: Array, dtype: str) -> Array:
+    """Values in the range of their storage type: what rounds to more than the largest half is an infinity."""
+    return np.where(np.abs(a) >= TOO_LARGE, np.copysign(np.inf, a), a) if dtype == "f16" else a
 
 
 class Shaken(Evaluator):

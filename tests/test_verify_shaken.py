@@ -16,13 +16,13 @@ from tang_egg.verify_compare import excess, explained
 INF, NAN = np.inf, np.nan
 
 
-def verdict(body: str, right: Any, **inputs: Any) -> bool:
+def verdict(body: str, right: Any, kind: str = "f32", **inputs: Any) -> bool:
     """Whether `right` passes for the output y of a graph, beyond what the tolerance allows by itself."""
     graph = parse_graph(f'graph("g")\n{body}\noutput(y)\n')
     arrays = {k: np.asarray(v, np.float32) for k, v in inputs.items()}
     values = np.asarray(right, np.float32)
-    assert excess(values, interpret(graph, arrays)["y"], "f32") > 1.0
-    return rounding(graph, graph.outputs[0], arrays, {}, values, "f32")
+    assert excess(values, interpret(graph, arrays)["y"], kind) > 1.0
+    return rounding(graph, graph.outputs[0], arrays, {}, values, kind)
 
 
 NEAR_ONE = "x = input(f32[3])\ny[i:3] = log(1.0 + x[i] * x[i])"
@@ -74,6 +74,14 @@ def test_what_overflows_or_underflows_on_the_way() -> None:
     assert not verdict(product, INF, x=[10.0, 10.0, 0.1, 0.1])
     assert verdict(product, 0.0, x=[1e-15, 1e-15, 1e-15, 3e-15])
     assert not verdict(product, 1e-30, x=[1e-15, 1e-15, 1e-15, 3e-15])
+
+
+def test_what_half_precision_has_no_number_for() -> None:
+    body = "x = input(f32[2])\ny[i:2]: f16 = x[i] * 2.0"
+    assert verdict(body, [INF, 2.0], "f16", x=[4e4, 1.0])
+    assert not verdict(body, [-INF, 2.0], "f16", x=[3e4, 1.0])
+    assert not verdict(body, [INF, INF], "f16", x=[4e4, 1.0])
+    assert not verdict(body, [1e4, 2.0], "f16", x=[4e4, 1.0])
 
 
 @pytest.mark.parametrize("order", ORDERS)
