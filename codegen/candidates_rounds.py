@@ -12,8 +12,8 @@ from itertools import islice
 from math import log2, prod
 
 from tang_egg.affine import Index
-from tang_egg.codegen.device import REGISTER_LIMIT
-from tang_egg.codegen.lower_grid import WARP, lower_grid
+from tang_egg.codegen.device import REGISTER_LIMIT, WARP
+from tang_egg.codegen.lower_grid import lower_grid
 from tang_egg.codegen.lower_rounds import CHAINS
 from tang_egg.codegen.ranking import Keys, ranking_of
 from tang_egg.errors import CodegenError

@@ -22,7 +22,7 @@ from dataclasses import replace
 from math import prod
 
 from tang_egg.affine import Affine, Dim, Index, affine
-from tang_egg.codegen.device import BUILT_IN, GROUP, Launch
+from tang_egg.codegen.device import BUILT_IN, GROUP, WARP, Launch
 from tang_egg.codegen.kernel import (
     Barrier,
     Buffer,
@@ -55,8 +55,6 @@ from tang_egg.schedule import Schedule
 
 THREADS = 256
 """Threads of a block, unless a target wants others."""
-WARP = 32
-"""Lanes of a warp."""
 RESIDENT = 2048
 """Threads that a multiprocessor holds at most."""
 POINTS = 4
