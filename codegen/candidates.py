@@ -62,7 +62,7 @@ class Shape:
 
 
 def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = AVX2) -> tuple[Schedule, ...]:
-    """Legal schedules without repeats, the best guess first, the plain one last; for so many threads."""
+    """Legal schedules for so many threads and such vectors, without repeats, the best guess first, the plain one last."""
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     outputs = aligned(outputs)
