@@ -108,7 +108,7 @@ class _Vectors:
             return [replace(s, body=tuple(self.block(s.body)))]
         size = _constant(s.stop)
         for width in WIDTHS:
-            if size % width == 0:
+            if size % width == 0 and 4 * width <= self.bytes:  # no type has more lanes than one of 32 bits
                 try:
                     return self.vectors(s, size, width)
                 except Unsupported:

@@ -16,6 +16,9 @@ TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "tf32": 2e-3, "f16": 5e-3, "bf16": 4e-2}
 NORM = {"tf32": 1e-3, "f16": 2e-3, "bf16": 1e-2}
 """Largest ‖error‖ / ‖reference‖ of results whose elements may be off by much: an error in all of them shows here."""
 
+LEAST = {"f16": 2.0**-24, "bf16": 2.0**-133}
+"""The smallest number above 0: what lies between two of its multiples is rounded to one, however near 0 all are."""
+
 
 def values_of(a: Array, dtype: str) -> Array:
     """The numbers that a result holds: bf16 comes as its bits, the upper half of those of a single."""
@@ -52,12 +55,19 @@ def norm_error(got: Any, expected: Any) -> float:
 def excess(got: Any, expected: Any, kind: str) -> float:
     """The error as a multiple of what a storage type allows: sound up to 1. Integers and bools must be equal."""
     error = relative_error(got, expected)
+    if kind in LEAST and 0.0 < error < float("inf") and _near(got, expected, LEAST[kind]):
+        return 0.0
     if kind not in TOLERANCE:
         return 0.0 if error == 0.0 else float("inf")
     most = error / TOLERANCE[kind]
     if kind in NORM and most < float("inf"):
         most = max(most, norm_error(got, expected) / NORM[kind])
     return most
+
+
+def _near(got: Any, expected: Any, most: float) -> bool:
+    a, b = np.asarray(got, np.float64), np.asarray(expected, np.float64)
+    return np.allclose(a, b, rtol=0.0, atol=most, equal_nan=True)
 
 
 def told(got: Any, expected: Any, kind: str) -> str:
