@@ -29,6 +29,8 @@ AHEAD = 2
 """Points whose loads a thread has under way together: what loads of one would leave of the memory's rate."""
 SHARES = 16
 """Points of a fold that a thread has under way together, at most."""
+STATES = 64
+"""Entries of the states of these points, at most: they are registers, and each pair is combined in code of its own."""
 MANY = 1 << 16
 """Threads that keep a chip busy: a register tile must leave as many."""
 
@@ -88,9 +90,10 @@ def _at_once(folds: list[Fold]) -> tuple[tuple[str, FoldPlan], ...]:
         plain = (
             len(f.fold.indices) == 1 and f.fold.monoid.commutative and not f.fold.where.affine and not f.fold.where.data
         )
-        if not plain or not f.reads() or not 2 <= (last.size.value or 0) <= SHARES:
+        points = last.size.value or 0
+        if not plain or not f.reads() or not 2 <= points <= SHARES or points * len(f.fold.body) > STATES:
             return ()
-        plans.append((last.name, FoldPlan("lanes", last.size.value or 0)))
+        plans.append((last.name, FoldPlan("lanes", points)))
     return tuple(plans)
 
 
