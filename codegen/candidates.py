@@ -15,7 +15,7 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates_beside import BESIDE, beside_lanes, runs_along
-from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.candidates_keep import fetched, parted
 from tang_egg.codegen.candidates_nested import looked_up, nested
 from tang_egg.codegen.candidates_pack import packed
@@ -62,7 +62,7 @@ class Shape:
 
 
 def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = AVX2) -> tuple[Schedule, ...]:
-    """Legal schedules without repeats, the best guess first, the plain one last; for so many threads."""
+    """Legal schedules for so many threads and such vectors: no repeats, the best guess first, the plain one last."""
     if any(i.size.value == 0 for t in outputs for i in t.axes):
         return (PLAIN,)  # nothing is stored, and elements that do not exist cannot be told apart
     outputs = aligned(outputs)

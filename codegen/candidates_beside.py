@@ -12,7 +12,7 @@ from math import prod
 
 from tang_egg import ops
 from tang_egg.affine import Index
-from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.lower_guard import guarded_entries
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.vectors import Vectors

@@ -20,7 +20,8 @@ from tang_egg.codegen.lower_mma import REGISTERS, lower_mma, shared_bytes
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.mma_domain import live
 from tang_egg.codegen.mma_memory import LONGEST, rounded
-from tang_egg.codegen.mma_plan import Plan, Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import Plan, plan
 from tang_egg.ir import Apply, Tensor, walk
 from tang_egg.schedule import FoldPlan, Schedule
 

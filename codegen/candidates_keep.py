@@ -6,7 +6,7 @@ from math import prod
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
-from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.lower_keep import rows_at_hand
 from tang_egg.codegen.settled import settled
 from tang_egg.codegen.vectors import AVX2, Vectors

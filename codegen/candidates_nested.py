@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tang_egg.affine import Index
-from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Read, Reduce, Scalar, Scan, children, free, walk
 from tang_egg.schedule import FoldPlan, Schedule

@@ -12,8 +12,8 @@ from itertools import islice
 from math import log2, prod
 
 from tang_egg.affine import Index
-from tang_egg.codegen.device import REGISTER_LIMIT
-from tang_egg.codegen.lower_grid import WARP, lower_grid
+from tang_egg.codegen.device import REGISTER_LIMIT, WARP
+from tang_egg.codegen.lower_grid import lower_grid
 from tang_egg.codegen.lower_rounds import CHAINS
 from tang_egg.codegen.ranking import Keys, ranking_of
 from tang_egg.errors import CodegenError
@@ -30,10 +30,10 @@ KEY, LOOK = {"i32": 8, "i64": 10}, {"i32": 1, "i64": 5}
 """Instructions to make a key, and to look at one again."""
 UNITS, ISSUED, RESIDENT = 132, 4, 64
 """Multiprocessors of a chip, instructions that one issues in a cycle, and warps that it has room for."""
-FETCH, EXCHANGE, STEP, OTHER = 800, 120, 5, 24
-"""Cycles until a row is there, until all lanes know a best key, and for an instruction that waits for the one before;
-registers of a thread beside its keys.
-"""
+FETCH, EXCHANGE, STEP = 800, 120, 5
+"""Cycles until a row is there, until all lanes know a best key, and for an instruction that waits for another."""
+OTHER = 24
+"""Registers of a thread beside its keys."""
 
 
 def in_rounds(outputs: tuple[Tensor, ...], base: Schedule, folds: Sequence[Reduce]) -> list[Schedule]:

@@ -11,7 +11,7 @@ from math import prod
 
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
-from tang_egg.codegen.candidates_grid import contiguous
+from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.lower_turn import reads_in_place
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import WHOLE, FoldPlan, Schedule

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 LINE = 128
 """Bytes of a line of a tile."""
+WARP = 32
+"""Lanes of a warp."""
 GROUP = 128
 """Threads of a warp group."""
 SHARED_LIMIT = 232_448

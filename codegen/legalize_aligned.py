@@ -7,6 +7,7 @@ Arrays that a kernel is given start at multiples of 16 bytes; where an index lie
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import gcd
 from typing import Any
 
@@ -31,17 +32,11 @@ def aligned_runs(sizes: dict[str, int]) -> Any:
             buffer = x.source if isinstance(x, ReadRun) else x.target
             step = access_bytes(x.count * sizes[buffer.type]) // sizes[buffer.type]
             fits = factor(x.index, known) % step == 0
-            return _aligned(x) if fits else x
+            return replace(x, aligned=True) if fits else x
 
         return rebuilt(kernel, change)
 
     return make
-
-
-def _aligned(x: ReadRun | WriteRun) -> ReadRun | WriteRun:
-    if isinstance(x, ReadRun):
-        return ReadRun(x.into, x.source, x.index, x.count, True)
-    return WriteRun(x.target, x.index, x.source, x.count, True)
 
 
 def _factors(kernel: Kernel) -> dict[str, int]:

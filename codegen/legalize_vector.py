@@ -108,7 +108,7 @@ class _Vectors:
             return [replace(s, body=tuple(self.block(s.body)))]
         size = _constant(s.stop)
         for width in WIDTHS:
-            if size % width == 0:
+            if size % width == 0 and 4 * width <= self.bytes:  # no type has more lanes than one of 32 bits
                 try:
                     return self.vectors(s, size, width)
                 except Unsupported:
@@ -330,7 +330,7 @@ class _Lanes:
         items = tuple(replace(e, index=self.lane_index(e.index, n)) for n in range(self.width))
         return Build(items, self.vector_type(e.type))
 
-    def also(self, outer: Expr | None, condition: Expr) -> Expr | None:
+    def both(self, outer: Expr | None, condition: Expr) -> Expr | None:
         """The mask of a branch within another one; None where there is no mask for both."""
         if outer is None or outer.type != condition.type:
             return None
@@ -358,7 +358,7 @@ class _Lanes:
         guarded, outer = self.guarded, self.where
         self.guarded = True
         try:
-            self.where = self.also(outer, condition) if guarded else condition
+            self.where = self.both(outer, condition) if guarded else condition
             yes = self.expr(e.yes)
             self.where = None
             no = self.expr(e.no)

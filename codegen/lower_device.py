@@ -6,7 +6,7 @@ from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.lower_grid import lower_grid
 from tang_egg.codegen.lower_mma import lower_mma
-from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_operand import Refused
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Tensor
 from tang_egg.schedule import Schedule

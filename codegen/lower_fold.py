@@ -367,7 +367,9 @@ class Folds(Guards):
         """Branches on the conditions that are the same for the whole block; gives those that each element must test."""
         mask: list[Scalar] = []
         for c in conditions:
-            if self.blocks(free(c)):
+            # what must not be computed everywhere is held as it is under the guards: along their axes too
+            over = free(c) if self.safe(c) else free(c).union(*map(free, self.guards))
+            if self.blocks(over):
                 mask.append(c)
                 stack.enter_context(self.guarded(c))
                 continue

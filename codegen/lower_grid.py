@@ -18,36 +18,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from math import prod
 
 from tang_egg.affine import Affine, Dim, Index, affine
-from tang_egg.codegen.device import BUILT_IN, GROUP, Launch
+from tang_egg.codegen.device import BUILT_IN, GROUP, WARP, Launch
 from tang_egg.codegen.kernel import (
-    Barrier,
-    Buffer,
     Call,
-    Declare,
     Expr,
     Form,
     Kernel,
     Let,
-    Literal,
-    Load,
     Loop,
-    Select,
     Stmt,
-    Store,
     Var,
     number,
     variable,
 )
-from tang_egg.codegen.lower_beside import fits_beside, symmetric
-from tang_egg.codegen.lower_rounds import Rounds
+from tang_egg.codegen.lower_beside import fits_beside
+from tang_egg.codegen.lower_exchange import Exchanges
 from tang_egg.codegen.lower_row import Coming, form_of
-from tang_egg.codegen.lower_scan_grid import exchanged
-from tang_egg.codegen.lower_scope import Axis, Local, Scope
-from tang_egg.codegen.lower_state import Slot, State
+from tang_egg.codegen.lower_scope import Axis, Scope
+from tang_egg.codegen.lower_state import State
 from tang_egg.codegen.settled import settled
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scalar, Scan, Tensor, Test, free, sources, walk
@@ -55,8 +45,6 @@ from tang_egg.schedule import Schedule
 
 THREADS = 256
 """Threads of a block, unless a target wants others."""
-WARP = 32
-"""Lanes of a warp."""
 RESIDENT = 2048
 """Threads that a multiprocessor holds at most."""
 POINTS = 4
@@ -78,7 +66,7 @@ def lower_grid(
     return _Grid(name, outputs, schedule, threads, together, teams).run()
 
 
-class _Grid(Rounds):
+class _Grid(Exchanges):
     """One kernel under construction. `apart`: scopes in which the lanes of a warp may differ."""
 
     reserved = BUILT_IN
@@ -319,7 +307,7 @@ class _Grid(Rounds):
             return
         if size > 1 and len(indices) == 1:
             self._by_chunks(group, state, index, size, conditions)
-            self._exchange(group, state)
+            self.exchange(group, state)
             return
         key = group, index
         self.spread.add(key)
@@ -327,7 +315,7 @@ class _Grid(Rounds):
         super()._loops(group, state, indices, conditions)
         self.spread.discard(key)
         if key in self.shared:  # a count that is found by bisection has no loop: every lane knows all of it
-            self._exchange(group, state)
+            self.exchange(group, state)
 
     def _by_chunks(self, group: Reduce, state: State, index: Index, size: int, conditions: list[Scalar]) -> None:
         """Each lane folds blocks of `size` points, all other lanes' blocks apart."""
@@ -371,59 +359,6 @@ class _Grid(Rounds):
             else:
                 stack.enter_context(super().points_of(group, index, low, stop))
             yield
-
-    def _exchange(self, group: Reduce, state: State) -> None:
-        """Combines the lanes' states; all lanes that share the row then hold the same."""
-        self._in_pairs(group, state, WARP)
-        if not self.team:
-            return
-        self.scope.out.append(Barrier())  # what an earlier exchange left there has been read
-        shared: dict[int, Local] = {}
-        for k, slot in state.items():
-            each = prod(a.size for a in slot.axes)
-            name, kind = self.name(f"{slot.local.buffer.name}_shared"), slot.local.buffer.type
-            shared[k] = replace(slot.local, buffer=Buffer(name, kind, "shared", affine(self.team * each)))
-            self.scope.out.append(Declare(shared[k].buffer))
-        with self.branch(Call("eq", (Var(self.lane, "i64"), number(0)), "bool")):
-            for k, slot in state.items():
-                with self.inside(), self.points(slot.axes):
-                    place = self._place(shared[k], slot, self.warp)
-                    self.scope.out.append(Store(shared[k].buffer, Form(place), self.evaluate(slot.read)))
-        self.scope.out.append(Barrier())
-        mine = self.name("mine")
-        self.scope.out.append(Let(mine, Call("umod", (Var(self.lane, "i64"), number(self.team)), "i64")))
-        for k, slot in state.items():
-            with self.inside(), self.points(slot.axes):
-                buffer = shared[k].buffer
-                self.store(slot, Load(buffer, Form(self._place(shared[k], slot, mine)), buffer.type))
-        self._in_pairs(group, state, self.team)
-
-    def _place(self, shared: Local, slot: Slot, of: str) -> Affine:
-        """Where the state of a warp has the element at the point in force."""
-        return self.local_address(shared, slot.read) + variable(of) * prod(a.size for a in slot.axes)
-
-    def _in_pairs(self, group: Reduce, state: State, count: int) -> None:
-        """Combines the states of `count` lanes in pairs: both compute the same, the lower lane's state first.
-
-        Where either order gives the same bits, each lane takes its own state first.
-        """
-        mask = count // 2
-        either = symmetric(group.monoid, state)
-        while mask:
-            place = Call("umod", (Var(self.lane, "i64"), number(2 * mask)), "i64")
-            lower = Literal(True, "bool") if either else self.keep(Call("lt", (place, number(mask)), "bool"))
-            upper: dict[int, Scalar | Slot] = {}
-            for k, slot in state.items():
-                held = self.slot(f"{slot.local.buffer.name}_upper", slot.local.buffer.type, slot.axes, False)
-                with self.inside(), self.points(slot.axes):
-                    mine = self.keep(self.evaluate(slot.read))
-                    other = self.keep(exchanged(mine, mask))
-                    if not either:
-                        self.store(slot, Select(lower, mine, other, mine.type))
-                    self.store(held, other if either else Select(lower, other, mine, mine.type))
-                upper[k] = held
-            self.take_up(group, state, upper)
-            mask //= 2
 
 
 def _at_hand(outputs: tuple[Tensor, ...], schedule: Schedule) -> tuple[Tensor, ...]:

@@ -3,9 +3,9 @@
     producer   one thread copies operands: per tile of rows the resident ones, per tile of the stream the others
     consumers  warp groups of 64 rows each: products, updates of the state, and at the end the outputs
 
-The parts: mma_plan (what fits), mma_memory (tiles and rings), mma_domain (live tiles), mma_cells, mma_linear and
-mma_tile (scalars at fragments), mma_state (the state and its update), mma_frame (tiles in order), mma_producer,
-mma_products, mma_consumer, mma_outputs (the roles).
+The parts: mma_plan and mma_operand (what fits), mma_memory (tiles and rings), mma_domain (live tiles), mma_cells,
+mma_linear and mma_tile (scalars at fragments), mma_state (the state and its update), mma_frame (tiles in order),
+mma_producer, mma_products, mma_consumer, mma_outputs (the roles).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from tang_egg.codegen.device import Launch, Role, Roles
 from tang_egg.codegen.kernel import Kernel
 from tang_egg.codegen.lower import kernel_note
 from tang_egg.codegen.mma_consumer import Consumer
-from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import plan
 from tang_egg.codegen.mma_producer import Producer
 from tang_egg.ir import Tensor
 from tang_egg.schedule import Schedule

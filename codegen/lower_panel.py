@@ -136,6 +136,7 @@ class Panels(Chunks):
         return list(found)
 
     def _lacks_stream(self, s: Apply, folded: set[Index]) -> bool:
+        """Whether a loop over a stream would make a value anew that it does not change, and that fits at hand."""
         below = list(walk(s))
         outer = free(s) - folded
         if (

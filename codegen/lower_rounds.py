@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from tang_egg.affine import Dim, Index, affine
+from tang_egg.codegen.device import WARP
 from tang_egg.codegen.kernel import (
     Barrier,
     Buffer,
@@ -45,8 +46,6 @@ from tang_egg.ir import Reduce, Scalar, Tensor, const, walk
 from tang_egg.ops import BYTES
 from tang_egg.schedule import Schedule
 
-WARP = 32
-"""Lanes of a warp."""
 KEY_BYTES = 256
 """Bytes of the keys that a lane holds in registers, at most."""
 MOST = 32

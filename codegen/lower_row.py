@@ -117,7 +117,7 @@ class Rows(Lowering):
         return found
 
     def _row_copy(self, s: Read, index: Index, size: int) -> Local:
-        """Registers with this lane's part of a row, as it is stored."""
+        """This lane's part of a row, loaded into registers: at once, or while the row before is folded."""
         local = self._room(f"{s.source.name}_row", s, index, size)
         coming = self.coming
         if coming is None or not free(s) - {index} <= set(coming.grid):
@@ -135,12 +135,14 @@ class Rows(Lowering):
         return local
 
     def _room(self, name: str, s: Read, index: Index, size: int) -> Local:
+        """Registers for this lane's part of a row, as it is stored."""
         extent = index.size.value
         assert extent is not None
         count = -(-extent // (self.seats * size)) * size
         return self.array(name, s.source.dtype, [Axis(index, affine(0), count)])
 
     def _load_row(self, local: Local, s: Read, index: Index, size: int) -> None:
+        """Fills registers with this lane's part of the row in force."""
         with ExitStack() as stack:
             axis, at = stack.enter_context(self._turns(index, size))
             with self.points([axis]):

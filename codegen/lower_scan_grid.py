@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tang_egg.affine import Dim, Index, affine
+from tang_egg.codegen.device import WARP
 from tang_egg.codegen.kernel import (
     Barrier,
     Buffer,
@@ -43,9 +44,6 @@ from tang_egg.codegen.lower_scope import Axis, Known, Local
 from tang_egg.codegen.lower_state import State
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Read, Reduce, Scalar, Scan, Tensor, free, walk
-
-WARP = 32
-"""Lanes of a warp."""
 
 
 class RowScans(Rows):

@@ -101,6 +101,7 @@ class Values(Scopes):
         )
 
     def _stays_inside(self, s: Scalar, given: tuple[Inequality, ...]) -> bool:
+        """Whether every read below a scalar is in bounds wherever `given` holds."""
         if isinstance(s, Read):
             return s.source in self.locals or _in_bounds(s, given)
         if isinstance(s, (Reduce, Scan)):

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import plan
 from tang_egg.codegen.pack_plan import replaced
 from tang_egg.codegen.partition import reading
 from tang_egg.ir import Apply, Const, Coordinate, Position, Read, Reduce, Scalar, Tensor, free, walk

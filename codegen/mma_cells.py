@@ -39,7 +39,7 @@ from tang_egg.codegen.mma_linear import (
     sum_of,
     term_of,
 )
-from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import (
     Apply,

@@ -13,7 +13,8 @@ from tang_egg.codegen.kernel import Assign, Buffer, Call, Expr, Form, Select, Va
 from tang_egg.codegen.lower import symbolic_dims
 from tang_egg.codegen.mma_domain import divided, live
 from tang_egg.codegen.mma_memory import Memory, Ring, geometry
-from tang_egg.codegen.mma_plan import Plan, Refused
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import Plan
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import Input, Source, Tensor, sources
 from tang_egg.schedule import Schedule

@@ -14,7 +14,7 @@ from functools import reduce
 from tang_egg.affine import Affine, AffineLike, Atom, Index
 from tang_egg.bounds import interval
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Load, Store
-from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_operand import Refused
 from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, StateRef, Statistic, Test, children
 
 TILE, ROW, COLUMN, CELL = 0, 1, 2, 3

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.device import BYTES, LINE, CopyIn, Expect, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Stmt, number
-from tang_egg.codegen.mma_plan import Operand, Plan, Refused, quotient
+from tang_egg.codegen.mma_operand import Operand, Refused, quotient
+from tang_egg.codegen.mma_plan import Plan
 from tang_egg.ir import Coordinate, Source, Tensor
 from tang_egg.schedule import Schedule
 

@@ -28,7 +28,7 @@ from tang_egg.codegen.kernel import (
     variable,
 )
 from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put, register
-from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_products import Products
 from tang_egg.codegen.mma_state import Streams
 from tang_egg.ir import Tensor, free

@@ -17,19 +17,31 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index
 from tang_egg.bounds import interval, prove_nonnegative
 from tang_egg.codegen.device import BYTES, LINE
 from tang_egg.codegen.lower_fold import group_of, part_of
+from tang_egg.codegen.mma_operand import (
+    Contraction,
+    MatrixPart,
+    Operand,
+    Refused,
+    better_turned,
+    contraction,
+    factors,
+    in_registers,
+    matrix_part,
+    reads_of,
+    staged_operands,
+    times,
+    turned,
+)
 from tang_egg.ir import (
     Apply,
-    Const,
-    Position,
     Read,
     Reduce,
     Scalar,
     Scan,
-    Source,
     StateRef,
     Statistic,
     Tensor,
@@ -37,51 +49,7 @@ from tang_egg.ir import (
     free,
     walk,
 )
-from tang_egg.monoid import SUM, Follow
-
-
-class Refused(Exception):
-    """A kernel is not of this shape; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A read seen as a matrix of `inner` (the contraction index) and `outer` (the other one).
-
-    `lead`: the axis of the source along which the index that is not contiguous runs. `major`: "k" where `inner` is
-    contiguous in memory, else "mn". `period`: where the source has `inner` // period and `inner` % period on two axes.
-    """
-
-    read: Read
-    inner: Index
-    outer: Index
-    lead: int
-    major: str
-    period: int | None = None
-
-    @property
-    def dtype(self) -> str:
-        return self.read.source.dtype
-
-
-@dataclass(frozen=True, slots=True)
-class Contraction:
-    """S(row, stream) = Σ_index left(row, index) · right(stream, index), inside a lift."""
-
-    node: Reduce
-    index: Index
-    left: Operand
-    right: Operand
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixPart:
-    """Component `part` accumulates left(row, stream) · right(stream, column); `plain`: left is a read as it stands."""
-
-    part: int
-    left: Scalar
-    right: Operand
-    plain: Operand | None
+from tang_egg.monoid import Follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +138,19 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     row = _row(outputs, lifts, contractions, stream, column)
     for n, lift in lifts.items():
         if column is not None and column in free(lift):
-            matrices.append(_matrix(n, lift, row, column, stream))
+            matrices.append(matrix_part(n, lift, row, column, stream))
     rows = tuple(n for n in lifts if n not in {m.part for m in matrices})
     if not rows and not contractions and matrices and column is not None:
-        if across is None and _better_turned(outputs, matrices, column):
-            row, column, matrices = column, row, [_turned(m) for m in matrices]
-        matrices = [_in_registers(m) for m in matrices]
-    found = tuple(_contraction(c, row, stream) for c in contractions)
+        if across is None and better_turned(outputs, matrices, column):
+            row, column, matrices = column, row, [turned(m) for m in matrices]
+        matrices = [in_registers(m) for m in matrices]
+    found = tuple(contraction(c, row, stream) for c in contractions)
     if not matrices and not found:
         raise Refused("nothing in it is a product of matrices")
     for n in needed:
         _check_component(group, n, n in rows)
     _check_statistics(group, needed)
-    staged = () if found else _staged([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
+    staged = () if found else staged_operands([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
     operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
     dtypes = {o.dtype for o in operands}
     if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
@@ -202,6 +170,11 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     free_all = frozenset().union(*(free(t.body) for t in outputs), *(free(x) for x in lifts.values()))
     if free_all - frozenset(axes) - {stream}:
         raise Refused("an index that no output has")
+    _check_outputs(outputs, row, column, batch)
+    return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop())
+
+
+def _check_outputs(outputs: tuple[Tensor, ...], row: Index, column: Index | None, batch: tuple[Index, ...]) -> None:
     for t in outputs:
         # what lies across its tiles leaves so, of f32
         if row not in t.axes or (column in t.axes and t.axes[-1] not in (column, row)):
@@ -212,7 +185,6 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
             raise Refused(f"'{t.name}' is written into an input")
     if sum(column in t.axes for t in outputs) > 1:
         raise Refused("several outputs along the columns")
-    return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop())
 
 
 def _group(outputs: tuple[Tensor, ...]) -> Reduce:
@@ -274,142 +246,14 @@ def _row(
     """The axis along which tiles have their rows: the longest that the left operands have and the right ones lack."""
     right: set[Index] = set()
     for c in contractions:
-        right |= {i for r in _reads(c.body[0]) if stream in free(r) for i in free(r)}
+        right |= {i for r in reads_of(c.body[0]) if stream in free(r) for i in free(r)}
     if not contractions:
-        right |= {i for x in lifts.values() for r in _reads(x) if column in free(r) for i in free(r)}
+        right |= {i for x in lifts.values() for r in reads_of(x) if column in free(r) for i in free(r)}
     mentioned = frozenset().union(*(free(x) for x in lifts.values()))
     axes = dict.fromkeys(i for t in outputs for i in t.axes if i in mentioned and i not in right and i is not column)
     if not axes:
         raise Refused("no axis for the rows of a tile")
     return max(axes, key=lambda i: i.size.value if i.size.value is not None else 1 << 40)
-
-
-def _reads(s: Scalar) -> list[Read]:
-    return [x for x in walk(s) if isinstance(x, Read)]
-
-
-def factors(s: Scalar) -> list[Scalar]:
-    """The factors of a product, in order."""
-    if isinstance(s, Apply) and s.op == "mul":
-        return [f for a in s.args for f in factors(a)]
-    return [s]
-
-
-def times(parts: list[Scalar]) -> Scalar:
-    """The product of some factors."""
-    total = parts[0]
-    for p in parts[1:]:
-        total = Apply("mul", (total, p))
-    return total
-
-
-def _matrix(part: int, lift: Scalar, row: Index, column: Index, stream: Index) -> MatrixPart:
-    all_factors = factors(lift)
-    right = [f for f in all_factors if column in free(f)]
-    left = [f for f in all_factors if column not in free(f)]
-    if len(right) != 1 or not isinstance(right[0], Read) or not left:
-        raise Refused("a term that is not a factor of rows times a read of columns")
-    operand = matrix(right[0], stream, column)
-    if row in free(right[0]):
-        raise Refused("the right operand of a product changes with its row")
-    value = times(left)
-    plain = matrix(value, stream, row) if isinstance(value, Read) else None
-    return MatrixPart(part, value, operand, plain)
-
-
-def _better_turned(outputs: tuple[Tensor, ...], matrices: list[MatrixPart], column: Index) -> bool:
-    """Whether plain products of f32 have right operands that lie across, and left ones that do not."""
-    across = all(m.right.major == "mn" and m.plain is not None and m.plain.major == "k" for m in matrices)
-    return across and all(m.right.dtype == "f32" for m in matrices) and all(column in t.axes for t in outputs)
-
-
-def _turned(m: MatrixPart) -> MatrixPart:
-    """A plain product with its operands exchanged."""
-    assert m.plain is not None
-    return MatrixPart(m.part, m.right.read, m.plain, m.right)
-
-
-def _in_registers(m: MatrixPart) -> MatrixPart:
-    """The product with a left operand of f32 that lies across as one that passes through registers."""
-    across = m.plain is not None and m.plain.dtype == "f32" and m.plain.major == "mn"
-    return MatrixPart(m.part, m.left, m.right, None) if across else m
-
-
-def matrix(read: Read, inner: Index, outer: Index) -> Operand:
-    """A read as a matrix operand. Raises Refused where its coordinates do not allow that."""
-    lead = last = period = None
-    for n, given in enumerate(read.coordinates):
-        c = given
-        if not isinstance(c, Affine):
-            shared = quotient(c)
-            if shared is None:
-                raise Refused(f"'{read.source.name}' is gathered")
-            op, c, by = shared
-            if c.indices() & {inner, outer}:
-                if c != affine(inner) or period not in (None, by):
-                    raise Refused(f"'{read.source.name}' is read along a diagonal or with a stride")
-                period = by
-                if op == "idiv":
-                    continue
-            else:
-                continue
-        here = c.indices() & {inner, outer}
-        if not here:
-            continue
-        if len(here) > 1 or c.coefficient(next(iter(here))).value != 1:
-            raise Refused(f"'{read.source.name}' is read along a diagonal or with a stride")
-        if n == len(read.coordinates) - 1:
-            last = next(iter(here))
-        elif lead is not None:
-            raise Refused(f"'{read.source.name}' is read along a diagonal")
-        else:
-            lead = n
-    if lead is None or last is None:
-        raise Refused(f"'{read.source.name}' is not a matrix with a contiguous axis here")
-    if len(read.coordinates) > 5:
-        raise Refused(f"'{read.source.name}' has more than five axes")
-    _check_strides(read.source)
-    return Operand(read, inner, outer, lead, "k" if last is inner else "mn", period)
-
-
-def quotient(c: Scalar) -> tuple[str, Affine, int] | None:
-    """A coordinate as ("idiv" or "imod", a form that is never negative, a positive divisor); None for any other."""
-    if not isinstance(c, Apply) or c.op not in ("idiv", "imod"):
-        return None
-    above, below = c.args
-    form = above.form if isinstance(above, Position) else None
-    by = below.value if isinstance(below, Const) else below.form.value if isinstance(below, Position) else None
-    if form is None or by is None or by < 1:
-        return None
-    low, _ = interval(form)
-    return (c.op, form, int(by)) if low is not None and low >= 0 else None
-
-
-def _check_strides(source: Source) -> None:
-    size = source.shape[-1].value
-    if size is None or size * BYTES.get(source.dtype, 1) % 16:
-        raise Refused(f"rows of '{source.name}' are not multiples of 16 bytes")
-
-
-def _contraction(c: Reduce, row: Index, stream: Index) -> Contraction:
-    if c.monoid is not SUM or len(c.indices) != 1 or not c.where.everywhere:
-        raise Refused("a fold inside the fold that is no plain sum")
-    (index,) = c.indices
-    parts = factors(c.body[0])
-    if len(parts) != 2 or not all(isinstance(p, Read) for p in parts):
-        raise Refused("a sum inside the fold that is not of products of two reads")
-    right = [p for p in parts if stream in free(p)]
-    left = [p for p in parts if stream not in free(p)]
-    if len(right) != 1 or len(left) != 1 or row not in free(left[0]) or row in free(right[0]):
-        raise Refused("a product inside the fold whose operands do not part into rows and columns")
-    assert isinstance(left[0], Read)
-    assert isinstance(right[0], Read)
-    return Contraction(c, index, matrix(left[0], index, row), matrix(right[0], index, stream))
-
-
-def _staged(lifts: list[Scalar], row: Index, stream: Index) -> tuple[Operand, ...]:
-    reads = dict.fromkeys(r for x in lifts for r in _reads(x) if {row, stream} <= free(r))
-    return tuple(matrix(r, stream, row) for r in reads)
 
 
 def _check_component(group: Reduce, n: int, is_row: bool) -> None:

@@ -39,7 +39,7 @@ from tang_egg.codegen.mma_domain import Range, needs_mask
 from tang_egg.codegen.mma_frame import Frame
 from tang_egg.codegen.mma_linear import COLUMN, Place, Value, cell_of, put
 from tang_egg.codegen.mma_memory import Placed, Ring
-from tang_egg.codegen.mma_plan import Refused
+from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_regroup import Regroup
 from tang_egg.codegen.mma_state import Streams
 from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts

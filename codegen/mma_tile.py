@@ -15,7 +15,8 @@ from tang_egg.affine import Affine
 from tang_egg.codegen.kernel import Buffer, Build, Call, Expr, Form, Lane, Load, Select, Store
 from tang_egg.codegen.mma_cells import Cells
 from tang_egg.codegen.mma_linear import CELL, COLUMN, Place, Value, cell_of, linear, put, sum_of, term_of
-from tang_egg.codegen.mma_plan import MatrixPart, Plan, factors
+from tang_egg.codegen.mma_operand import MatrixPart, factors
+from tang_egg.codegen.mma_plan import Plan
 from tang_egg.codegen.mma_regroup import Regroup
 from tang_egg.codegen.writer import Writer
 from tang_egg.ir import Apply, Const, Domain, Reduce, Scalar, Statistic, Test, walk

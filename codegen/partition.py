@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.codegen.candidates_grid import size_of
+from tang_egg.codegen.candidates_fold import size_of
 from tang_egg.codegen.lower_fold import group_of
 from tang_egg.codegen.lower_scope import never_below_zero
 from tang_egg.ir import (

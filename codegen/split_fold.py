@@ -14,7 +14,8 @@ from math import prod
 
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.candidates_device import device_schedules, is_narrow, least_columns
-from tang_egg.codegen.mma_plan import Plan, Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import Plan, plan
 from tang_egg.codegen.pack_plan import replaced
 from tang_egg.codegen.partition import reading
 from tang_egg.ir import (

@@ -17,9 +17,10 @@ from math import prod
 
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.candidates_device import planned
-from tang_egg.codegen.candidates_grid import size_of
+from tang_egg.codegen.candidates_fold import size_of
 from tang_egg.codegen.mma_memory import lying_across
-from tang_egg.codegen.mma_plan import Operand, Plan, Refused, plan
+from tang_egg.codegen.mma_operand import Operand, Refused
+from tang_egg.codegen.mma_plan import Plan, plan
 from tang_egg.cost.roofline import MATRIX_UNITS, PLAIN_THREADS
 from tang_egg.ir import Coordinate, Read, Source, Tensor, sources, walk
 from tang_egg.ops import BYTES

@@ -34,6 +34,7 @@ from tang_egg.ir import (
     Test,
     children,
     free,
+    sources,
     type_of,
     walk,
 )
@@ -92,10 +93,14 @@ class Terms:
         """Fills `found`. `tensors`: the window's tensors with their axes under shared names, and their classes."""
         shot = self.saturation.snapshot
         inner_folds: set[ClassId] = set()
+        tensors = list(tensors)
+        read = {s for t, _, _ in tensors for s in sources(t.body)}
         for t, axes, c in tensors:
             shared = self.axes.setdefault(c, axes)
             # one copy serves tensors of equal elements: an axis that one of them lacks may have no point
-            self.axes[c] = tuple(i for i in shared if i in axes or prove_nonnegative(i.size - 1))
+            kept = tuple(i for i in shared if i in axes or prove_nonnegative(i.size - 1))
+            # nor has a reader a point to read at, along an axis that the elements do not depend on
+            self.axes[c] = tuple(i for i in kept if self._readable(c, i)) if t in read else kept
             self.names.setdefault(c, t.name)
             if self.costs.machine.units and type_of(t.body) == "real":
                 kind = t.dtype if t.dtype in NARROW else self.real
@@ -131,6 +136,11 @@ class Terms:
             if not changed:
                 break
             pending = sorted(changed, key=lambda c: level.get(c, 0))
+
+    def _readable(self, c: ClassId, axis: Index) -> bool:
+        """Whether a class along an axis has a position at which all that it means can be read."""
+        depends = self.saturation.snapshot.free.get(c)
+        return depends is None or self.saturation.encoding.name(axis) in depends or prove_nonnegative(axis.size - 1)
 
     def _inner_folds(self, t: Tensor) -> set[ClassId]:
         """Folds of a tensor that the user wrote as one expression of several: each may be stored on its own."""

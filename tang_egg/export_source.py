@@ -38,7 +38,7 @@ def _wrapping() -> dict[str, str]:
 
 
 PORTABLE_OPS = {**C.ops, **_wrapping()}
-"""C that needs no flag: the runtime's own kernels rely on -fwrapv."""
+"""Operations of C that need no flag: the runtime's own kernels rely on -fwrapv."""
 
 _QUIET = (
     "-Wunused-function", "-Wunused-variable", "-Wunused-but-set-variable", "-Wunused-parameter", "-Wsign-compare",

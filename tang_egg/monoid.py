@@ -366,7 +366,8 @@ def _mean_variance() -> Monoid:
     share = apply("select", empty, const(0.0), apply("mul", _right("n"), apply("recip", n)))
     delta = _minus(_right("mean"), _left("mean"))
     mean = apply("add", _left("mean"), apply("mul", delta, share))
-    cross = apply("mul", apply("mul", delta, delta), apply("mul", _left("n"), share))
+    # in this order, a count of 0 on the left makes it 0 for every finite delta, also where delta² is beyond the largest
+    cross = apply("mul", apply("mul", delta, _left("n")), apply("mul", delta, share))
     m2 = apply("add", apply("add", _left("m2"), _right("m2")), cross)
     components = (Component("n"), Component("mean"), Component("m2"))
     return Monoid("mean_variance", components, (n, mean, m2), (const(0.0),) * 3, frozenset({"commutative"}))

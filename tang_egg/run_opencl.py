@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from tang_egg.codegen.device import WARP
 from tang_egg.codegen.dialects import opencl
-from tang_egg.codegen.lower_grid import THREADS, WARP
+from tang_egg.codegen.lower_grid import THREADS
 from tang_egg.errors import BindError, InputError, TargetError
 from tang_egg.program import Program
 from tang_egg.run_grid import GridProgram, Native, distinct, grid_kernels

@@ -18,7 +18,8 @@ device   ::= grid=i,j         output indices that threads (or warps, where a fol
              warp=c           output indices that the lanes of a warp stride over
              team=4           warps of a block that share a row, and what is folded or scanned over it
              rounds=j         folds over j that keep the best few points find one after the other, all lanes together
-             ahead=4          points of the grid that a thread takes, the loads of all of them before the first is used
+             ahead=4          points of the grid that a thread takes, the loads of all of them before the first is used;
+                              ahead=1 of a team: it takes many rows, and loads the next one while it folds this one
              occupancy=9      blocks for which a multiprocessor has registers, at the price of those of each thread
              across=i,j       elements that lie along i are written along j: squares of them turn in shared memory
              consumers=2      warp groups that compute, beside one that copies (mma and what follows)

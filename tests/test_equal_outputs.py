@@ -13,6 +13,7 @@ from tang_egg.assemble import graph
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, free
 from tang_egg.library_scan import cumulative_prod, cumulative_sum
+from tang_egg.monoid import SUM
 from tang_egg.notation import Array
 from tang_egg.pipeline import extract, optimize
 
@@ -50,6 +51,19 @@ def test_an_axis_that_may_be_empty(n: int) -> None:
     i = te.index("i", dim)
     out = te.tensor(None, i, rows[i])
     same(graph("g", a=spread(x, dim), b=spread(x, 2), c=out), DATA, np.ones(n, np.float32))
+
+
+@pytest.mark.parametrize("n", [0, 2, None])
+@pytest.mark.parametrize("both", [True, False])
+def test_a_scan_along_an_axis_that_may_be_empty_is_read_elsewhere(n: int | None, both: bool) -> None:
+    x = te.input("x", (3,))
+    rows, i = te.index("r", te.dim("n") if n is None else n), te.index("i", 3)
+    running = te.tensor("running", (rows, i), te.scan(SUM, i, x[i]))
+    one = te.index("o", 1)
+    turned = te.tensor("turned", (one, rows), running[rows, one])
+    g = graph("g", **({"a": running} if both else {}), b=turned)
+    for size in (0, 1, 3) if n is None else (n,):
+        same(g, DATA[:, 0], **({"n": size} if n is None else {}))
 
 
 def test_compiled_copies() -> None:

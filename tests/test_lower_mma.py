@@ -25,7 +25,8 @@ from tang_egg.codegen.lower_device import lower_device
 from tang_egg.codegen.lower_mma import lower_mma
 from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.mma_domain import live
-from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import plan
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import CodegenError
 from tang_egg.interpret import interpret

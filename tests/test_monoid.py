@@ -110,6 +110,13 @@ def test_states_are_combined_pair_by_pair() -> None:
     np.testing.assert_allclose([n, mean, m2], [[3, 3], [2, 5], [8, 6]], rtol=1e-15)
 
 
+@pytest.mark.parametrize("huge", [1e200, -1e300])
+def test_nothing_and_a_huge_element_are_that_element(huge: float) -> None:
+    nothing, one = (np.zeros(1),) * 3, (np.ones(1), np.array([huge]), np.zeros(1))
+    for left, right in ((nothing, one), (one, nothing)):
+        np.testing.assert_array_equal(combine_states(MEAN_VARIANCE, left, right), one)
+
+
 def test_matrix_maps_are_combined_along_their_own_axes() -> None:
     rng = np.random.default_rng(0)
     a, b, c, d = (

@@ -17,7 +17,8 @@ from tang_egg.codegen.candidates_device import UNITS, device_schedules
 from tang_egg.codegen.dialects import cuda
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower_mma import lower_mma
-from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import plan
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import CodegenError
 from tang_egg.interpret import interpret

@@ -172,6 +172,19 @@ def test_a_select_guards_its_reads_and_its_folds() -> None:
         agrees(program, random_inputs(program.graph), schedule)
 
 
+@pytest.mark.parametrize("schedule", ["point", "point tile=i:4", "point parallel=j tile=i:4 fold=k:lanes:4"])
+def test_a_guard_that_is_a_fold_under_another_guard(schedule: str) -> None:
+    i, j, k = index("i", 9), index("j", 7), index("k", 3)
+    x = Input("x", (affine(7), affine(5)))
+    # what the guard folds is out of bounds without the first one, which varies along a block that it does not
+    found = Reduce(ANY, (k,), EVERYWHERE, (apply("lt", const(0.0), Read(x, (j - 1, affine(k)))),))
+    below = Reduce(SUM, (k,), EVERYWHERE, (Read(x, (j - 1, k + 1)),))
+    chosen = apply("select", found, Read(x, (j - 1, affine(4))), below)
+    outer = apply("and", Test(affine(i) < 6), Test(affine(j) >= 1))
+    program = one("guards", (j, i), apply("select", outer, chosen, const(0.5)), x)
+    agrees(program, random_inputs(program.graph), schedule)
+
+
 @pytest.mark.parametrize("schedule", ["point", "point tile=i:8 fold=j:stream:4", "split fold=j:lanes:4"])
 def test_domains_bound_loops_and_mask_elements(schedule: str) -> None:
     i, j = index("i", 17), index("j", 17)

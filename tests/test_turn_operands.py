@@ -21,7 +21,8 @@ from tang_egg.codegen.kernel import statements
 from tang_egg.codegen.lower_mma import lower_mma
 from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.mma_memory import lying_across
-from tang_egg.codegen.mma_plan import Refused, plan
+from tang_egg.codegen.mma_operand import Refused
+from tang_egg.codegen.mma_plan import plan
 from tang_egg.codegen.partition import has_products, partition
 from tang_egg.codegen.turn_operands import copies, turn_operands
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs

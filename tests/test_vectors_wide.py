@@ -141,3 +141,21 @@ def test_large_outputs_start_at_a_line() -> None:
     given = np.ones(1 << 15, np.float32)
     kept = [np.asarray(call(given)) for _ in range(4)]
     assert all(y.ctypes.data % 64 == 0 and (y == 2).all() for y in kept)
+
+
+@pytest.mark.parametrize("bits", ["128", "256", "512"])
+@pytest.mark.parametrize("kind", ["i8", "u8", "i16", "u16"])
+def test_small_whole_numbers_have_no_more_lanes_than_floats(
+    kind: str, bits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixteen of them fit a register of 32 bytes, where no function of sixteen lanes is there."""
+    monkeypatch.setenv("TANG_VECTORS", bits)
+    x = te.input("X", (3, 83), kind)
+    graphs = [
+        te.graph("least", te.tensor("Y", i, te.min(j, x[i, j]), kind)),
+        te.graph("squares", te.tensor("Y", (i, j), x[i, j] * x[i, j], kind)),
+    ]
+    given = np.random.default_rng(1).integers(0, 90, (3, 83)).astype(f"{kind[0]}{int(kind[1:]) // 8}")
+    for graph in graphs:
+        (want,) = te.interpret(graph, {"X": given}).values()
+        np.testing.assert_array_equal(np.asarray(te.optimize(graph, verified=False)(given)), want)

@@ -189,3 +189,11 @@ def test_an_element_that_equals_the_filling_is_written() -> None:
 def test_an_error_in_all_elements_counts_by_its_norm(kind: str, off: float, sound: bool) -> None:
     exact = np.random.default_rng(0).standard_normal(1000)
     assert (excess(exact * (1 + off), exact, kind) <= 1.0) == sound
+
+
+@pytest.mark.parametrize(("kind", "least"), [("f16", 2.0**-24), ("bf16", 2.0**-133)])
+def test_what_lies_below_the_smallest_number_of_a_type_may_be_rounded_to_0(kind: str, least: float) -> None:
+    below, above = np.array([least / 3, -least / 2]), np.array([40 * least, least])
+    assert excess(np.zeros(2), below, kind) == 0.0
+    assert excess(np.zeros(2), above, kind) > 1.0
+    assert excess(np.array([np.nan, 0.0]), below, kind) == excess(np.zeros(2), np.array([np.inf, 0.0]), kind) == np.inf

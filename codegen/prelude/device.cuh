@@ -169,6 +169,7 @@ TE_DEVICE float te_round_tf32(float x)
 
 // For results that are rounded to 16 bits. Odd functions as x P(x^2) / Q(x^2), fitted on the clamp by least squares that
 // were weighted anew until the relative error was even: 7e-7 and 5e-7 with these coefficients in f32. NaN stays NaN.
+// Never beyond -1 and 1: the square root of 1 - f(x)^2 has a value.
 template <int M, int N> TE_DEVICE float te_rational(float x, const float (&p)[M], const float (&q)[N])
 {
     const float s = x * x;
@@ -177,7 +178,7 @@ template <int M, int N> TE_DEVICE float te_rational(float x, const float (&p)[M]
     for (int n = M - 2; n >= 0; n--) above = fmaf(above, s, p[n]);
 #pragma unroll
     for (int n = N - 2; n >= 0; n--) below = fmaf(below, s, q[n]);
-    return x * above * te_recip(below);
+    return te_min_f32(te_max_f32(x * above * te_recip(below), -1.0f), 1.0f);
 }
 TE_DEVICE float te_quick_erf(float x)
 {

@@ -295,7 +295,8 @@ TE_EXP(f32x8, m32x8)
 TE_MATHS(f32x4, m32x4, u32x4, 4)
 TE_MATHS(f32x8, m32x8, u32x8, 8)
 
-// tanh and erf without branches or lanes of two kinds, within 2.4 ulp (3.2 without fused multiply-adds); signed zeros, infinities and NaN come out right.
+// tanh and erf without branches or lanes of two kinds, within 2.4 ulp (3.2 without fused multiply-adds); signed zeros,
+// infinities and NaN come out right.
 //
 // Both go through e^x - 1 = 2^k (e^r - 1) + (2^k - 1), x = k ln 2 + r and |r| <= ln 2 / 2, which keeps its precision
 // around 0: tanh |x| = E / (E + 2) with E = e^(2|x|) - 1, and erf |x| = 1 - e^(-x P(x)), P of least error on 0 to 3.95.

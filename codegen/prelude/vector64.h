@@ -153,9 +153,9 @@ static inline m32x16 te_round_f32x16(f32x16 x, f32x16 *k)
     return (m32x16)h;
 }
 
-// exp: x is k ln 2 + r with 16 k whole and |r| at most ln 2 / 32. A table gives 2 to the fraction of k, by the last four
-// bits of a sum with 1.5 * 2^19; an instruction multiplies by 2 to the whole part and rounds what is below the normal
-// numbers. Within 1.1 ulp. The instructions of clipping give their second operand where one is NaN.
+// exp: x is k ln 2 + r with 16 k whole and |r| at most ln 2 / 32. A table gives 2 to the fraction of k, by the last
+// four bits of a sum with 1.5 * 2^19; an instruction multiplies by 2 to the whole part and rounds what is below the
+// normal numbers. Within 1.1 ulp. The instructions of clipping give their second operand where one is NaN.
 static const float te_powers[16] = {
     1.0f, 1.0442737f, 1.0905077f, 1.1387886f, 1.1892071f, 1.2418578f, 1.2968396f, 1.3542556f,
     1.4142135f, 1.4768262f, 1.5422108f, 1.6104903f, 1.6817929f, 1.7562522f, 1.8340081f, 1.9152066f};

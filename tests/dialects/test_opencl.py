@@ -15,8 +15,8 @@ from tang_egg.artefact import load
 from tang_egg.assemble import graph
 from tang_egg.codegen.candidates_device import device_schedules
 from tang_egg.codegen.candidates_grid import grid_schedules
+from tang_egg.codegen.device import WARP
 from tang_egg.codegen.dialects.opencl import OPENCL, WORDS, source
-from tang_egg.codegen.lower_grid import WARP
 from tang_egg.errors import BindError, CodegenError, InputError, TangError, TargetError
 from tang_egg.ir import Graph
 from tang_egg.pipeline import optimize, sources

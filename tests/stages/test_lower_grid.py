@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from tang_egg.codegen import candidates_grid
+from tang_egg.codegen import candidates_grid, candidates_rows
 from tang_egg.codegen.candidates_grid import grid_schedules
 from tang_egg.codegen.dialects import cuda
 from tang_egg.codegen.kernel import Call, Kernel, Loop, expressions, statements, subexpressions
@@ -70,7 +70,8 @@ def check(subject: Subject) -> None:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Warps share folds of two points already, and register tiles need few threads, so that small sizes try both."""
-    monkeypatch.setattr(candidates_grid, "LONG", 2)
+    for module in (candidates_grid, candidates_rows):
+        monkeypatch.setattr(module, "LONG", 2)
     monkeypatch.setattr(candidates_grid, "MANY", 1)
     monkeypatch.setattr(sweep, "SIZES", SIZES)
 
