@@ -184,13 +184,15 @@ def _multiplying(p: Plan) -> list[Schedule]:
 def _narrow(p: Plan) -> list[Schedule]:
     """Tiles of any multiple of 8 columns, so that a whole number of rounds fills the chip; the best two widths.
 
-    A slot has one line of each row of the wide operand. With 2 to 4 lines side by side, memory is read in longer pieces
-    and slots cost less, but fewer of them are on their way: within a hundredth on one H200, the second guess.
+    A slot has one line of each row of the wide operand; of few columns, `SLOT` lines, 2 to 4 side by side in each row,
+    so that enough bytes are on their way. Of many columns that is the second guess: memory is read in longer pieces and
+    slots cost less, but there are fewer of them; on one H200 it was slower by a hundredth.
     """
     found: list[Schedule] = []
     for n in sorted(_widths(p), key=lambda n: (_waves(p, n), -n))[:2]:
         longest = -(-_typical(p.stream) // p.width)
-        for lines in dict.fromkeys((1, min(longest, max(2, min(SLOT // n, 4))))):
+        several = min(longest, max(2, min(SLOT // n, 4)))
+        for lines in dict.fromkeys((1, several) if n >= SLOT // 4 else (several, 1)):
             found.append(_named(p, NARROW, lines * p.width, n, stages=12, straight=1))
     return found
 
