@@ -275,3 +275,15 @@ def test_the_plot_of_equal_rows_is_the_same_file(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().err == (
         "no figure can be written as '.doc'\n  where: figure.doc\n  mend:  one of .svg, .png\n"
     )
+
+
+def test_operators_in_chunks_are_not_held_against_the_sums_that_they_avoid() -> None:
+    from bench.cpu_programs import OPERATORS
+    from bench.floor import graph_of
+
+    chunked = [o for o in OPERATORS.values() if o.chunk]
+    assert chunked
+    for o in chunked:
+        assert graph_of("cpu", o.name, o.sizes, "f32") is None
+    plain = next(o for o in OPERATORS.values() if not o.chunk)
+    assert graph_of("cpu", plain.name, plain.sizes, "f32") is not None
