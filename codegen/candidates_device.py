@@ -15,7 +15,7 @@ from typing import Any
 
 from tang_egg.affine import Index
 from tang_egg.codegen.candidates_grid import grid_schedules
-from tang_egg.codegen.device import SHARED_LIMIT
+from tang_egg.codegen.device import SHARED_LIMIT, UNITS
 from tang_egg.codegen.lower_mma import REGISTERS, lower_mma, shared_bytes
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.mma_domain import live
@@ -25,8 +25,6 @@ from tang_egg.codegen.mma_plan import Plan, plan
 from tang_egg.ir import Apply, Tensor, walk
 from tang_egg.schedule import FoldPlan, Schedule
 
-UNITS = 132
-"""Multiprocessors that tiles are spread over."""
 SPARE = 32
 """Registers of a thread that hold neither scores nor state."""
 RATE = {"bf16": 2048, "f16": 2048, "f32": 1024}

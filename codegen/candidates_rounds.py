@@ -12,7 +12,7 @@ from itertools import islice
 from math import log2, prod
 
 from tang_egg.affine import Index
-from tang_egg.codegen.device import REGISTER_LIMIT, WARP
+from tang_egg.codegen.device import REGISTER_LIMIT, UNITS, WARP
 from tang_egg.codegen.lower_grid import lower_grid
 from tang_egg.codegen.lower_rounds import CHAINS
 from tang_egg.codegen.ranking import Keys, ranking_of
@@ -28,8 +28,8 @@ START, ROUND, WAIT = 100, 10, 6
 """Instructions of a warp for a row and for a round, and for what a round exchanges with other warps."""
 KEY, LOOK = {"i32": 8, "i64": 10}, {"i32": 1, "i64": 5}
 """Instructions to make a key, and to look at one again."""
-UNITS, ISSUED, RESIDENT = 132, 4, 64
-"""Multiprocessors of a chip, instructions that one issues in a cycle, and warps that it has room for."""
+ISSUED, RESIDENT = 4, 64
+"""Instructions that a multiprocessor issues in a cycle, and warps that it has room for."""
 FETCH, EXCHANGE, STEP = 800, 120, 5
 """Cycles until a row is there, until all lanes know a best key, and for an instruction that waits for another."""
 OTHER = 24

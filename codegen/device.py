@@ -55,6 +55,8 @@ WARP = 32
 """Lanes of a warp."""
 GROUP = 128
 """Threads of a warp group."""
+UNITS = 132
+"""Multiprocessors of a chip, which tiles and rows are spread over."""
 SHARED_LIMIT = 232_448
 """Bytes of shared memory that one block can have (227 KiB)."""
 REGISTER_LIMIT = 65_536

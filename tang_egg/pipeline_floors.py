@@ -15,8 +15,9 @@ from math import prod
 
 from tang_egg.affine import Affine
 from tang_egg.codegen.candidates import schedules as schedule_candidates
-from tang_egg.codegen.candidates_device import UNITS, device_schedules
+from tang_egg.codegen.candidates_device import device_schedules
 from tang_egg.codegen.candidates_grid import grid_schedules
+from tang_egg.codegen.device import UNITS
 from tang_egg.codegen.merge_folds import merge_folds
 from tang_egg.codegen.partition import partition
 from tang_egg.codegen.split_fold import split_streams

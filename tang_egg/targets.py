@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tang_egg.codegen.candidates import schedules as schedule_candidates
-from tang_egg.codegen.candidates_device import UNITS, busy, device_schedules, planned
+from tang_egg.codegen.candidates_device import busy, device_schedules, planned
 from tang_egg.codegen.candidates_grid import grid_schedules
+from tang_egg.codegen.device import UNITS
 from tang_egg.codegen.dialects.c import c_dialect
 from tang_egg.codegen.lower import lower
 from tang_egg.codegen.merge_folds import merge_folds

@@ -29,7 +29,7 @@ import numpy as np
 from tang_egg import expression, layers, library
 from tang_egg import notation as te
 from tang_egg.assemble import graph
-from tang_egg.codegen.candidates_device import UNITS
+from tang_egg.codegen.device import UNITS
 from tang_egg.codegen.partition import partition
 from tang_egg.codegen.split_fold import split_streams
 from tang_egg.errors import TangError

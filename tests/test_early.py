@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tang_egg.codegen.candidates_device import UNITS, device_schedules
+from tang_egg.codegen.candidates_device import device_schedules
+from tang_egg.codegen.device import UNITS
 from tang_egg.codegen.split_fold import split_streams
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.errors import TargetError

@@ -13,7 +13,8 @@ from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.codegen import device as d
 from tang_egg.codegen import split_fold
-from tang_egg.codegen.candidates_device import UNITS, device_schedules
+from tang_egg.codegen.candidates_device import device_schedules
+from tang_egg.codegen.device import UNITS
 from tang_egg.codegen.dialects import cuda
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower_mma import lower_mma

@@ -162,11 +162,17 @@ static inline u16x8 te_bits_of_f16x8(f32x8 x)
     return y;
 #endif
 }
-#define TE_NARROW(T)                                                                                       \
-    static inline void te_store_##T##x8(te_##T *p, f32x8 x) { te_store_u16x8((uint16_t *)p, te_bits_of_##T##x8(x)); } \
-    static inline void te_stream_##T##x8(te_##T *p, f32x8 x) { te_stream_u16x8((uint16_t *)p, te_bits_of_##T##x8(x)); }
-TE_NARROW(bf16)
-TE_NARROW(f16)
+#define TE_NARROW(T, W)                                                                                   \
+    static inline void te_store_##T##x##W(te_##T *p, f32x##W x)                                           \
+    {                                                                                                     \
+        te_store_u16x##W((uint16_t *)p, te_bits_of_##T##x##W(x));                                         \
+    }                                                                                                     \
+    static inline void te_stream_##T##x##W(te_##T *p, f32x##W x)                                          \
+    {                                                                                                     \
+        te_stream_u16x##W((uint16_t *)p, te_bits_of_##T##x##W(x));                                        \
+    }
+TE_NARROW(bf16, 8)
+TE_NARROW(f16, 8)
 
 // Functions lane by lane, where no better way is known.
 #define TE_LANES(NAME, F, V, W)                                                                           \

@@ -120,17 +120,8 @@ static inline u16x16 te_bits_of_f16x16(f32x16 x)
     return y;
 #endif
 }
-#define TE_NARROW16(T)                                                                                    \
-    static inline void te_store_##T##x16(te_##T *p, f32x16 x)                                             \
-    {                                                                                                     \
-        te_store_u16x16((uint16_t *)p, te_bits_of_##T##x16(x));                                           \
-    }                                                                                                     \
-    static inline void te_stream_##T##x16(te_##T *p, f32x16 x)                                            \
-    {                                                                                                     \
-        te_stream_u16x16((uint16_t *)p, te_bits_of_##T##x16(x));                                          \
-    }
-TE_NARROW16(bf16)
-TE_NARROW16(f16)
+TE_NARROW(bf16, 16)
+TE_NARROW(f16, 16)
 
 TE_LANES(exp, exp, f64x8, 8)
 TE_LANES(log, log, f64x8, 8)
