@@ -48,6 +48,34 @@ SMALL_CORE = Device(
 )  # fmt: skip
 """One core of the same."""
 
+WIDE_PROCESSOR = Device(
+    "two cores with 512-bit vectors, shared with others", "c", "estimate", 2, 2, _guess(1.4e-9),
+    (
+        Level("registers", 32 * 64, 2),
+        _level("L1", 48 << 10, 2, 9.6e-10, 9.8e11, 5.1e11, 1.0e12, 2.8e12),
+        _level("L2", 1 << 20, 2, 4.4e-9, 5.0e11, 4.8e11, 4.9e11, 1.2e12),
+        _level("L3", 32 << 20, 1, 1.5e-7, 2.2e11, 2.1e11, 2.3e11, 1.2e12),
+        _level(MEMORY, 0, 1, 2.8e-7, 6.8e10, 5.1e10, 6.0e10, 1.4e11),
+    ),
+    (Unit("f32", False, _guess(6.7e11, 9.0e11)), Unit("f64", False, _guess(3.4e11, 4.5e11))),
+    team=_guess(1.1e-6), barrier=_guess(4.3e-7), clock=4.3e9, notes=("512 bits",),
+)  # fmt: skip
+"""Of the order of what was measured on an AMD EPYC of family 26 in a virtual machine."""
+
+WIDE_CORE = Device(
+    "one core with 512-bit vectors, shared with others", "c1", "estimate", 1, 1, _guess(1.4e-9),
+    (
+        Level("registers", 32 * 64, 1),
+        _level("L1", 48 << 10, 1, 9.6e-10, 5.2e11, 2.7e11, 5.3e11, 1.4e12),
+        _level("L2", 1 << 20, 1, 4.3e-9, 2.5e11, 2.5e11, 2.4e11, 6.0e11),
+        _level("L3", 32 << 20, 1, 1.5e-7, 1.0e11, 8.4e10, 1.1e11, 6.0e11),
+        _level(MEMORY, 0, 1, 2.8e-7, 3.4e10, 2.5e10, 3.3e10, 8.0e10),
+    ),
+    (Unit("f32", False, _guess(3.3e11, 4.5e11)), Unit("f64", False, _guess(1.7e11, 2.3e11))),
+    clock=4.3e9, notes=("512 bits",),
+)  # fmt: skip
+"""One core of the same."""
+
 _CYCLES = 132 * 1.98e9
 H200 = Device(
     "NVIDIA H200", "cuda", "estimate", 132, 132 * 32, _guess(5.1e-7),
@@ -71,10 +99,18 @@ H200 = Device(
 """Memory, launches inside a graph and products as other programs showed them on such a device; the rest is a guess."""
 
 _SHIPPED = {d.target: d for d in (SMALL_PROCESSOR, SMALL_CORE, H200)}
+_WIDE = {d.target: d for d in (WIDE_PROCESSOR, WIDE_CORE)}
+ESTIMATES = (SMALL_PROCESSOR, SMALL_CORE, WIDE_PROCESSOR, WIDE_CORE, H200)
+"""Every estimate that is shipped."""
 
 
-def estimate(target: str) -> Device:
-    """The estimate that is shipped for a target. Raises DeviceError where there is none."""
+def estimate(target: str, bits: int = 256) -> Device:
+    """The estimate that is shipped for a target, of a processor for vectors of so many bits.
+
+    Raises DeviceError where there is none.
+    """
+    if bits > 256 and target in _WIDE:
+        return _WIDE[target]
     if target in _SHIPPED:
         return _SHIPPED[target]
     raise DeviceError(

@@ -19,6 +19,7 @@ from tang_egg.cost.device import Device, DeviceError, device_of, merged
 from tang_egg.cost.estimates import estimate
 from tang_egg.errors import TargetError
 from tang_egg.files import cache_root, checksum, replacing
+from tang_egg.run_vectors import vectors
 
 WAIT = 30.0
 """Seconds that another process may hold the lock."""
@@ -85,7 +86,7 @@ def constants(target: str, name: str = "") -> Device:
 
     Raises DeviceError for a target that has neither.
     """
-    return newest(target, name) or estimate(target)
+    return newest(target, name) or estimate(target, 8 * vectors().bytes if target in ("c", "c1") else 0)
 
 
 def _sealed(device: Device) -> bytes:

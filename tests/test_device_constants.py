@@ -18,7 +18,7 @@ from tang_egg.affine import Index, affine
 from tang_egg.assemble import graph
 from tang_egg.cost.bound import least_time
 from tang_egg.cost.device import MEMORY, UNKNOWN, Device, DeviceError, Figure, Level, Unit, device_of, merged
-from tang_egg.cost.estimates import H200, SMALL_CORE, SMALL_PROCESSOR, estimate
+from tang_egg.cost.estimates import ESTIMATES, H200, SMALL_CORE, SMALL_PROCESSOR, WIDE_CORE, WIDE_PROCESSOR, estimate
 from tang_egg.cost.live import ALWAYS, points, spelling
 from tang_egg.cost.model import Demand, Loop, Operand, demand, nest_traffic, predict
 from tang_egg.cost.time import TimeFloor, Work, fastest, for_schedule, time_floor
@@ -61,7 +61,7 @@ def test_fast_memory_is_all_that_is_faster() -> None:
     )
 
 
-@pytest.mark.parametrize("device", [DEVICE, SMALL_PROCESSOR, SMALL_CORE, H200], ids=lambda d: d.name)
+@pytest.mark.parametrize("device", [DEVICE, *ESTIMATES], ids=lambda d: d.name)
 def test_json_gives_the_same_device(device: Device) -> None:
     assert device_of(json.loads(json.dumps(device.data()))) == device
 

@@ -21,7 +21,7 @@ from filelock import FileLock
 
 from tang_egg import doctor, probe, probe_bench, probe_c, probe_cuda, probe_grid, probe_host, probe_store
 from tang_egg.cost.device import MEMORY, Device, DeviceError, Figure, Level, Unit, device_of
-from tang_egg.cost.estimates import SMALL_PROCESSOR
+from tang_egg.cost.estimates import SMALL_CORE, SMALL_PROCESSOR, WIDE_CORE, WIDE_PROCESSOR
 from tang_egg.errors import TargetError
 from tang_egg.files import checksum
 from tang_egg.probe_bench import Bench, Place, figure, measure
@@ -119,6 +119,18 @@ def test_what_is_stored_is_found_again_by_device_target_and_driver() -> None:
     assert probe_store.constants("c", "another") == SMALL_PROCESSOR
     with pytest.raises(DeviceError, match="no constants of a device are known for target 'metal'"):
         probe_store.constants("metal")
+
+
+@pytest.mark.parametrize(
+    ("said", "all_cores", "one"), [("256", SMALL_PROCESSOR, SMALL_CORE), ("512", WIDE_PROCESSOR, WIDE_CORE)]
+)
+def test_the_estimate_is_that_of_the_vectors_at_hand(
+    monkeypatch: pytest.MonkeyPatch, said: str, all_cores: Device, one: Device
+) -> None:
+    monkeypatch.setenv("TANG_VECTORS", said)
+    assert probe_store.constants("c") == all_cores
+    assert probe_store.constants("c1") == one
+    assert all_cores.units[0].rate.ceiling >= 2 * one.units[0].rate.value
 
 
 def test_a_second_probe_keeps_the_best_of_the_first() -> None:
