@@ -18,7 +18,7 @@ from tang_egg.affine import Index, affine
 from tang_egg.assemble import graph
 from tang_egg.cost.bound import least_time
 from tang_egg.cost.device import MEMORY, UNKNOWN, Device, DeviceError, Figure, Level, Unit, device_of, merged
-from tang_egg.cost.estimates import ESTIMATES, H200, SMALL_CORE, SMALL_PROCESSOR, WIDE_CORE, WIDE_PROCESSOR, estimate
+from tang_egg.cost.estimates import ESTIMATES, H200, SMALL_CORE, SMALL_PROCESSOR, estimate
 from tang_egg.cost.live import ALWAYS, points, spelling
 from tang_egg.cost.model import Demand, Loop, Operand, demand, nest_traffic, predict
 from tang_egg.cost.time import TimeFloor, Work, fastest, for_schedule, time_floor
