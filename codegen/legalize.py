@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from tang_egg.affine import Affine, Dim
+from tang_egg.affine import Affine, Dim, affine
 from tang_egg.codegen.device import BUILT_IN, Launch, Signal, Stage, TensorMap, Ticket
 from tang_egg.codegen.kernel import (
     Assign,
@@ -302,3 +302,17 @@ def _summed(form: Affine) -> Expr:
             term = Call("mul", (term, Call("cast", (Var(atom.name, "int"),), "i64")), "i64")
         total = term if total is None else Call("add", (total, term), "i64")
     return total if total is not None else Literal(0, "i64")
+
+
+def some_elements(kernel: Kernel) -> Kernel:
+    """Arrays of a thread or a block that have no elements get one, and reads that never run (in front of an array)
+    read the first one: compilers of shading languages and NVRTC refuse what stands there.
+    """
+
+    def change(x: Any) -> Any:
+        if isinstance(x, Load) and isinstance(x.index, Form) and (x.index.form.value or 0) < 0:
+            return replace(x, buffer=change(x.buffer) or x.buffer, index=Form(affine(0), x.index.type))
+        empty = isinstance(x, Buffer) and x.space in ("local", "shared") and x.size.value == 0
+        return replace(x, size=affine(1)) if empty else None
+
+    return rebuilt(kernel, change)

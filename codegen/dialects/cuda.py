@@ -30,7 +30,7 @@ from tang_egg.codegen.kernel import (
     statements,
     subexpressions,
 )
-from tang_egg.codegen.legalize import legal_names, narrow_indices, rebuilt
+from tang_egg.codegen.legalize import legal_names, narrow_indices, rebuilt, some_elements
 from tang_egg.codegen.legalize_aligned import aligned_runs
 from tang_egg.codegen.legalize_barriers import needed_barriers
 from tang_egg.codegen.legalize_quick import quick_functions
@@ -323,6 +323,7 @@ CUDA = Dialect(
     passes=(
         legal_names,
         narrow_indices,
+        some_elements,
         runs(ops.BYTES),
         aligned_runs(ops.BYTES),
         needed_barriers,

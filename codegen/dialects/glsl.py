@@ -21,7 +21,7 @@ from tang_egg.codegen.dialects.wgsl import (
     spelled,
 )
 from tang_egg.codegen.kernel import Buffer, Kernel
-from tang_egg.codegen.legalize import legal_names, narrow_indices
+from tang_egg.codegen.legalize import legal_names, narrow_indices, some_elements
 from tang_egg.codegen.legalize_wide import WrittenOut, explicit_wide, one_warp, plain_loops, write_out
 from tang_egg.codegen.legalize_words import PACKED, to_words
 from tang_egg.codegen.printer import Dialect, Printer, strip
@@ -115,7 +115,7 @@ GLSL = Dialect(
     },
     barrier="barrier();",
     signature=_signature,
-    passes=(one_warp, _named, narrow_indices, plain_loops, explicit_wide, _loose_words, write_out),
+    passes=(one_warp, _named, narrow_indices, some_elements, plain_loops, explicit_wide, _loose_words, write_out),
     device={WrittenOut: lambda s, p: copies(s, p, "const int {0} = {1};")},
 )
 

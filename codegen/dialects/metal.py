@@ -15,7 +15,7 @@ from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.dialects.cuda import plain_loops
 from tang_egg.codegen.dialects.opencl import exchanges, scratch_lines
 from tang_egg.codegen.kernel import Buffer, Kernel
-from tang_egg.codegen.legalize import identifier, legal_names, narrow_indices
+from tang_egg.codegen.legalize import identifier, legal_names, narrow_indices, some_elements
 from tang_egg.codegen.printer import Dialect, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
 
@@ -174,7 +174,7 @@ METAL = Dialect(
     loops={"serial": (_FOR,), "rolled": (_FOR,), "unrolled": (_FOR,), "grid": (_GRID,)},
     barrier="threadgroup_barrier(mem_flags::mem_threadgroup);",
     signature=_signature,
-    passes=(partial(legal_names, reserved=WORDS), narrow_indices, plain_loops),
+    passes=(partial(legal_names, reserved=WORDS), narrow_indices, some_elements, plain_loops),
 )
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.dialects.cuda import plain_loops
 from tang_egg.codegen.kernel import Buffer, Call, Kernel, expressions, statements, subexpressions
-from tang_egg.codegen.legalize import legal_names, narrow_indices
+from tang_egg.codegen.legalize import legal_names, narrow_indices, some_elements
+from tang_egg.codegen.legalize_even import even_loops
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
 
@@ -184,7 +185,7 @@ OPENCL = Dialect(
     loops={"serial": (_FOR,), "rolled": (_FOR,), "unrolled": (_FOR,), "grid": (_GRID,)},
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     signature=_signature,
-    passes=(partial(legal_names, reserved=WORDS), narrow_indices, plain_loops),
+    passes=(even_loops, partial(legal_names, reserved=WORDS), narrow_indices, some_elements, plain_loops),
 )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.kernel import Buffer, Kernel
-from tang_egg.codegen.legalize import legal_names, narrow_indices
+from tang_egg.codegen.legalize import legal_names, narrow_indices, some_elements
 from tang_egg.codegen.legalize_wide import WIDE, WrittenOut, explicit_wide, one_warp, plain_loops, write_out
 from tang_egg.codegen.legalize_words import ATOMIC, Merge, to_words
 from tang_egg.codegen.printer import Dialect, Printer, form_text, strip
@@ -268,7 +268,7 @@ WGSL = Dialect(
     },
     barrier="workgroupBarrier();",
     signature=_signature,
-    passes=(one_warp, _named, narrow_indices, plain_loops, explicit_wide, to_words, write_out),
+    passes=(one_warp, _named, narrow_indices, some_elements, plain_loops, explicit_wide, to_words, write_out),
     device={Merge: _merge, WrittenOut: lambda s, p: copies(s, p, "let {0} = {1};")},
 )
 

@@ -30,32 +30,35 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_O(
             c2[i5_e] = 0.0f;
         }
         const int i3_hi = te_min_int(37, (i2 + 1));
-        for (int i3 = lane; i3 < i3_hi; i3 += 32) {
-            float acc[1];
-            acc[0] = 0.0f;
-            for (int i4 = 0; i4 < 16; i4++) {
-                acc[0] = (acc[0] + (te_of_bf16(Q[1184*i0 + 592*i1 + 16*i2 + i4]) * te_of_bf16(K[1184*i0 + 592*i1 + 16*i3 + i4])));
+        for (int i3_turn = 0; i3_turn < i3_hi; i3_turn += 32) {
+            const int i3 = (i3_turn + lane);
+            if (i3 < i3_hi) {
+                float acc[1];
+                acc[0] = 0.0f;
+                for (int i4 = 0; i4 < 16; i4++) {
+                    acc[0] = (acc[0] + (te_of_bf16(Q[1184*i0 + 592*i1 + 16*i2 + i4]) * te_of_bf16(K[1184*i0 + 592*i1 + 16*i3 + i4])));
+                }
+                float c0_new[1];
+                c0_new[0] = te_max_f32(c0[0], (acc[0] * 0.25f));
+                const float t = c0[0];
+                const float t_1 = (-t);
+                const float t_2 = (-c0_new[0]);
+                const float t_3 = c1[0];
+                c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-INFINITY)) ? 0.0f : (exp((t_2 + (-t_1))) * t_3)));
+                const bool t_4 = (t_1 == t_2);
+                const bool t_6 = (t == (-INFINITY));
+                const float t_7 = exp((t_2 + (-t_1)));
+                for (int i5_e_1 = 0; i5_e_1 < 16; i5_e_1++) {
+                    const float t_5 = c2[i5_e_1];
+                    c2[i5_e_1] = (t_4 ? t_5 : (t_6 ? 0.0f : (t_7 * t_5)));
+                }
+                c1[0] = (c1[0] + exp(((acc[0] * 0.25f) + t_2)));
+                const float t_8 = exp(((acc[0] * 0.25f) + t_2));
+                for (int i5_e_2 = 0; i5_e_2 < 16; i5_e_2++) {
+                    c2[i5_e_2] = (c2[i5_e_2] + (t_8 * te_of_bf16(V[1184*i0 + 592*i1 + 16*i3 + i5_e_2])));
+                }
+                c0[0] = c0_new[0];
             }
-            float c0_new[1];
-            c0_new[0] = te_max_f32(c0[0], (acc[0] * 0.25f));
-            const float t = c0[0];
-            const float t_1 = (-t);
-            const float t_2 = (-c0_new[0]);
-            const float t_3 = c1[0];
-            c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-INFINITY)) ? 0.0f : (exp((t_2 + (-t_1))) * t_3)));
-            const bool t_4 = (t_1 == t_2);
-            const bool t_6 = (t == (-INFINITY));
-            const float t_7 = exp((t_2 + (-t_1)));
-            for (int i5_e_1 = 0; i5_e_1 < 16; i5_e_1++) {
-                const float t_5 = c2[i5_e_1];
-                c2[i5_e_1] = (t_4 ? t_5 : (t_6 ? 0.0f : (t_7 * t_5)));
-            }
-            c1[0] = (c1[0] + exp(((acc[0] * 0.25f) + t_2)));
-            const float t_8 = exp(((acc[0] * 0.25f) + t_2));
-            for (int i5_e_2 = 0; i5_e_2 < 16; i5_e_2++) {
-                c2[i5_e_2] = (c2[i5_e_2] + (t_8 * te_of_bf16(V[1184*i0 + 592*i1 + 16*i3 + i5_e_2])));
-            }
-            c0[0] = c0_new[0];
         }
         const bool t_9 = ((lane % 32) < 16);
         float c0_upper[1];

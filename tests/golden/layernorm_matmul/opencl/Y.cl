@@ -20,8 +20,11 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_Y(
         acc[0] = 0.0f;
         float acc_1[1];
         acc_1[0] = 0.0f;
-        for (int i1_1 = lane; i1_1 < 96; i1_1 += 32) {
-            acc_1[0] = (acc_1[0] + X[96*i0 + i1_1]);
+        for (int i1_1_turn = 0; i1_1_turn < 96; i1_1_turn += 32) {
+            const int i1_1 = (i1_1_turn + lane);
+            if (i1_1 < 96) {
+                acc_1[0] = (acc_1[0] + X[96*i0 + i1_1]);
+            }
         }
         float acc_1_upper[1];
         const float t = acc_1[0];
@@ -49,9 +52,12 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_Y(
         acc_1_upper_4[0] = t_9;
         acc_1[0] = (acc_1[0] + acc_1_upper_4[0]);
         const float t_11 = (-(acc_1[0] * t_10));
-        for (int i1 = lane; i1 < 96; i1 += 32) {
-            const float t_12 = (X[96*i0 + i1] + t_11);
-            acc[0] = (acc[0] + (t_12 * t_12));
+        for (int i1_turn = 0; i1_turn < 96; i1_turn += 32) {
+            const int i1 = (i1_turn + lane);
+            if (i1 < 96) {
+                const float t_12 = (X[96*i0 + i1] + t_11);
+                acc[0] = (acc[0] + (t_12 * t_12));
+            }
         }
         float acc_upper[1];
         const float t_13 = acc[0];
@@ -79,13 +85,16 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_Y(
         acc_upper_4[0] = t_22;
         acc[0] = (acc[0] + acc_upper_4[0]);
         const float t_23 = (1.0f / sqrt(((acc[0] * t_10) + 1e-05f)));
-        for (int i2 = lane; i2 < 40; i2 += 32) {
-            float acc_2[1];
-            acc_2[0] = 0.0f;
-            for (int i1_2 = 0; i1_2 < 96; i1_2++) {
-                acc_2[0] = (acc_2[0] + ((X[96*i0 + i1_2] + t_11) * W[40*i1_2 + i2]));
+        for (int i2_turn = 0; i2_turn < 40; i2_turn += 32) {
+            const int i2 = (i2_turn + lane);
+            if (i2 < 40) {
+                float acc_2[1];
+                acc_2[0] = 0.0f;
+                for (int i1_2 = 0; i1_2 < 96; i1_2++) {
+                    acc_2[0] = (acc_2[0] + ((X[96*i0 + i1_2] + t_11) * W[40*i1_2 + i2]));
+                }
+                Y[40*i0 + i2] = (t_23 * acc_2[0]);
             }
-            Y[40*i0 + i2] = (t_23 * acc_2[0]);
         }
     }
 }

@@ -17,16 +17,19 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_P(
         c0[0] = (-INFINITY);
         float c1[1];
         c1[0] = 0.0f;
-        for (int i1_1 = lane; i1_1 < 131; i1_1 += 32) {
-            float c0_new[1];
-            c0_new[0] = te_max_f32(c0[0], X[131*i0 + i1_1]);
-            const float t = c0[0];
-            const float t_1 = (-t);
-            const float t_2 = (-c0_new[0]);
-            const float t_3 = c1[0];
-            c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-INFINITY)) ? 0.0f : (exp((t_2 + (-t_1))) * t_3)));
-            c1[0] = (c1[0] + exp((X[131*i0 + i1_1] + t_2)));
-            c0[0] = c0_new[0];
+        for (int i1_1_turn = 0; i1_1_turn < 131; i1_1_turn += 32) {
+            const int i1_1 = (i1_1_turn + lane);
+            if (i1_1 < 131) {
+                float c0_new[1];
+                c0_new[0] = te_max_f32(c0[0], X[131*i0 + i1_1]);
+                const float t = c0[0];
+                const float t_1 = (-t);
+                const float t_2 = (-c0_new[0]);
+                const float t_3 = c1[0];
+                c1[0] = ((t_1 == t_2) ? t_3 : ((t == (-INFINITY)) ? 0.0f : (exp((t_2 + (-t_1))) * t_3)));
+                c1[0] = (c1[0] + exp((X[131*i0 + i1_1] + t_2)));
+                c0[0] = c0_new[0];
+            }
         }
         const bool t_4 = ((lane % 32) < 16);
         float c0_upper[1];
@@ -140,8 +143,11 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_P(
         c1[0] = t_73;
         const float t_74 = (-c0[0]);
         const float t_75 = (1.0f / c1[0]);
-        for (int i1 = lane; i1 < 131; i1 += 32) {
-            P[131*i0 + i1] = (exp((X[131*i0 + i1] + t_74)) * t_75);
+        for (int i1_turn = 0; i1_turn < 131; i1_turn += 32) {
+            const int i1 = (i1_turn + lane);
+            if (i1 < 131) {
+                P[131*i0 + i1] = (exp((X[131*i0 + i1] + t_74)) * t_75);
+            }
         }
     }
 }

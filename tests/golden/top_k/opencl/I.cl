@@ -19,7 +19,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
     local ulong te_room[32];
     const int te_block = (int)get_group_id(0), te_blocks = (int)get_num_groups(0);
     const int te_thread = (int)get_local_id(0) & 127, te_group = (int)get_local_id(0) / 128;
-    const int lane = (te_thread % 32);
+    const long lane = (((long)te_thread) % 32L);
     const int warp = (te_thread / 32);
     const int row = (te_block + 4*te_group + warp);
     if (row < 9) {
@@ -40,69 +40,72 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
         value3[0] = (-INFINITY);
         long position3[1];
         position3[0] = 9223372036854775807L;
-        for (int i1 = lane; i1 < 101; i1 += 32) {
-            const float t = X[101*i0 + i1];
-            const float t_1 = value0[0];
-            const long t_2 = position0[0];
-            const bool t_3 = ((t < t_1) || ((t_1 == t) && (t_2 <= i1)));
-            const float t_4 = value1[0];
-            const long t_5 = position1[0];
-            const bool t_6 = (((-INFINITY) < t_4) || ((t_4 == (-INFINITY)) && (t_5 <= 9223372036854775807)));
-            const float t_7 = (t_6 ? t_4 : (-INFINITY));
-            const float t_8 = (t_3 ? t : t_1);
-            const long t_9 = (t_3 ? i1 : t_2);
-            const long t_10 = (t_6 ? t_5 : 9223372036854775807L);
-            const bool t_11 = ((t_7 < t_8) || ((t_8 == t_7) && (t_9 <= t_10)));
-            const float t_12 = value2[0];
-            const long t_13 = position2[0];
-            const bool t_14 = (((-INFINITY) < t_12) || ((t_12 == (-INFINITY)) && (t_13 <= 9223372036854775807)));
-            const float t_15 = (t_14 ? t_12 : (-INFINITY));
-            const bool t_16 = (((-INFINITY) < t_1) || ((t_1 == (-INFINITY)) && (t_2 <= 9223372036854775807)));
-            const float t_17 = (t_16 ? (-INFINITY) : t_1);
-            const long t_18 = (t_16 ? 9223372036854775807L : t_2);
-            const long t_19 = (t_14 ? t_13 : 9223372036854775807L);
-            const bool t_20 = ((t_15 < t_17) || ((t_17 == t_15) && (t_18 <= t_19)));
-            const float t_21 = (t_20 ? t_17 : t_15);
-            const bool t_22 = ((t < t_4) || ((t_4 == t) && (t_5 <= i1)));
-            const float t_23 = (t_22 ? t : t_4);
-            const long t_24 = (t_22 ? i1 : t_5);
-            const long t_25 = (t_20 ? t_18 : t_19);
-            const bool t_26 = ((t_21 < t_23) || ((t_23 == t_21) && (t_24 <= t_25)));
-            const float t_27 = value3[0];
-            const long t_28 = position3[0];
-            const bool t_29 = (((-INFINITY) < t_27) || ((t_27 == (-INFINITY)) && (t_28 <= 9223372036854775807)));
-            const float t_30 = (t_29 ? t_27 : (-INFINITY));
-            const long t_31 = (t_29 ? t_28 : 9223372036854775807L);
-            const bool t_32 = ((t_30 < t_17) || ((t_17 == t_30) && (t_18 <= t_31)));
-            const float t_33 = (t_32 ? t_17 : t_30);
-            const float t_34 = (t_6 ? (-INFINITY) : t_4);
-            const long t_35 = (t_6 ? 9223372036854775807L : t_5);
-            const long t_36 = (t_32 ? t_18 : t_31);
-            const bool t_37 = ((t_33 < t_34) || ((t_34 == t_33) && (t_35 <= t_36)));
-            const float t_38 = (t_37 ? t_34 : t_33);
-            const bool t_39 = ((t < t_12) || ((t_12 == t) && (t_13 <= i1)));
-            const float t_40 = (t_39 ? t : t_12);
-            const long t_41 = (t_39 ? i1 : t_13);
-            const long t_42 = (t_37 ? t_35 : t_36);
-            const bool t_43 = ((t_38 < t_40) || ((t_40 == t_38) && (t_41 <= t_42)));
-            const float t_44 = (t_3 ? t_1 : t);
-            const long t_45 = (t_3 ? t_2 : i1);
-            const float t_46 = (t_11 ? t_8 : t_7);
-            const long t_47 = (t_11 ? t_9 : t_10);
-            const float t_48 = (t_26 ? t_23 : t_21);
-            const long t_49 = (t_26 ? t_24 : t_25);
-            const float t_50 = (t_43 ? t_40 : t_38);
-            const long t_51 = (t_43 ? t_41 : t_42);
-            value0[0] = t_44;
-            position0[0] = t_45;
-            value1[0] = t_46;
-            position1[0] = t_47;
-            value2[0] = t_48;
-            position2[0] = t_49;
-            value3[0] = t_50;
-            position3[0] = t_51;
+        for (int i1_turn = 0; i1_turn < 101; i1_turn += 32) {
+            const long i1 = (i1_turn + lane);
+            if (i1 < 101) {
+                const float t = X[101*i0 + i1];
+                const float t_1 = value0[0];
+                const long t_2 = position0[0];
+                const bool t_3 = ((t < t_1) || ((t_1 == t) && (t_2 <= i1)));
+                const float t_4 = value1[0];
+                const long t_5 = position1[0];
+                const bool t_6 = (((-INFINITY) < t_4) || ((t_4 == (-INFINITY)) && (t_5 <= 9223372036854775807)));
+                const float t_7 = (t_6 ? t_4 : (-INFINITY));
+                const float t_8 = (t_3 ? t : t_1);
+                const long t_9 = (t_3 ? i1 : t_2);
+                const long t_10 = (t_6 ? t_5 : 9223372036854775807L);
+                const bool t_11 = ((t_7 < t_8) || ((t_8 == t_7) && (t_9 <= t_10)));
+                const float t_12 = value2[0];
+                const long t_13 = position2[0];
+                const bool t_14 = (((-INFINITY) < t_12) || ((t_12 == (-INFINITY)) && (t_13 <= 9223372036854775807)));
+                const float t_15 = (t_14 ? t_12 : (-INFINITY));
+                const bool t_16 = (((-INFINITY) < t_1) || ((t_1 == (-INFINITY)) && (t_2 <= 9223372036854775807)));
+                const float t_17 = (t_16 ? (-INFINITY) : t_1);
+                const long t_18 = (t_16 ? 9223372036854775807L : t_2);
+                const long t_19 = (t_14 ? t_13 : 9223372036854775807L);
+                const bool t_20 = ((t_15 < t_17) || ((t_17 == t_15) && (t_18 <= t_19)));
+                const float t_21 = (t_20 ? t_17 : t_15);
+                const bool t_22 = ((t < t_4) || ((t_4 == t) && (t_5 <= i1)));
+                const float t_23 = (t_22 ? t : t_4);
+                const long t_24 = (t_22 ? i1 : t_5);
+                const long t_25 = (t_20 ? t_18 : t_19);
+                const bool t_26 = ((t_21 < t_23) || ((t_23 == t_21) && (t_24 <= t_25)));
+                const float t_27 = value3[0];
+                const long t_28 = position3[0];
+                const bool t_29 = (((-INFINITY) < t_27) || ((t_27 == (-INFINITY)) && (t_28 <= 9223372036854775807)));
+                const float t_30 = (t_29 ? t_27 : (-INFINITY));
+                const long t_31 = (t_29 ? t_28 : 9223372036854775807L);
+                const bool t_32 = ((t_30 < t_17) || ((t_17 == t_30) && (t_18 <= t_31)));
+                const float t_33 = (t_32 ? t_17 : t_30);
+                const float t_34 = (t_6 ? (-INFINITY) : t_4);
+                const long t_35 = (t_6 ? 9223372036854775807L : t_5);
+                const long t_36 = (t_32 ? t_18 : t_31);
+                const bool t_37 = ((t_33 < t_34) || ((t_34 == t_33) && (t_35 <= t_36)));
+                const float t_38 = (t_37 ? t_34 : t_33);
+                const bool t_39 = ((t < t_12) || ((t_12 == t) && (t_13 <= i1)));
+                const float t_40 = (t_39 ? t : t_12);
+                const long t_41 = (t_39 ? i1 : t_13);
+                const long t_42 = (t_37 ? t_35 : t_36);
+                const bool t_43 = ((t_38 < t_40) || ((t_40 == t_38) && (t_41 <= t_42)));
+                const float t_44 = (t_3 ? t_1 : t);
+                const long t_45 = (t_3 ? t_2 : i1);
+                const float t_46 = (t_11 ? t_8 : t_7);
+                const long t_47 = (t_11 ? t_9 : t_10);
+                const float t_48 = (t_26 ? t_23 : t_21);
+                const long t_49 = (t_26 ? t_24 : t_25);
+                const float t_50 = (t_43 ? t_40 : t_38);
+                const long t_51 = (t_43 ? t_41 : t_42);
+                value0[0] = t_44;
+                position0[0] = t_45;
+                value1[0] = t_46;
+                position1[0] = t_47;
+                value2[0] = t_48;
+                position2[0] = t_49;
+                value3[0] = t_50;
+                position3[0] = t_51;
+            }
         }
-        const bool t_52 = ((lane % 32) < 16);
+        const bool t_52 = ((lane % 32L) < 16);
         float value0_upper[1];
         const float t_53 = value0[0];
         const float t_54 = te_shuffle_f32(te_room, t_53, 16);
@@ -213,7 +216,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
         position2[0] = t_128;
         value3[0] = t_129;
         position3[0] = t_130;
-        const bool t_131 = ((lane % 16) < 8);
+        const bool t_131 = ((lane % 16L) < 8);
         float value0_upper_1[1];
         const float t_132 = value0[0];
         const float t_133 = te_shuffle_f32(te_room, t_132, 8);
@@ -324,7 +327,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
         position2[0] = t_207;
         value3[0] = t_208;
         position3[0] = t_209;
-        const bool t_210 = ((lane % 8) < 4);
+        const bool t_210 = ((lane % 8L) < 4);
         float value0_upper_2[1];
         const float t_211 = value0[0];
         const float t_212 = te_shuffle_f32(te_room, t_211, 4);
@@ -435,7 +438,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
         position2[0] = t_286;
         value3[0] = t_287;
         position3[0] = t_288;
-        const bool t_289 = ((lane % 4) < 2);
+        const bool t_289 = ((lane % 4L) < 2);
         float value0_upper_3[1];
         const float t_290 = value0[0];
         const float t_291 = te_shuffle_f32(te_room, t_290, 2);
@@ -546,7 +549,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
         position2[0] = t_365;
         value3[0] = t_366;
         position3[0] = t_367;
-        const bool t_368 = ((lane % 2) < 1);
+        const bool t_368 = ((lane % 2L) < 1);
         float value0_upper_4[1];
         const float t_369 = value0[0];
         const float t_370 = te_shuffle_f32(te_room, t_369, 1);
@@ -657,11 +660,17 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_I(
         position2[0] = t_444;
         value3[0] = t_445;
         position3[0] = t_446;
-        for (int i3 = lane; i3 < 4; i3 += 32) {
-            v_I[4*i0 + i3] = ((0 <= -i3) ? position0[0] : ((0 <= (-i3 + 1)) ? position1[0] : ((0 <= (-i3 + 2)) ? position2[0] : position3[0])));
+        for (int i3_turn = 0; i3_turn < 4; i3_turn += 32) {
+            const long i3 = (i3_turn + lane);
+            if (i3 < 4) {
+                v_I[4*i0 + i3] = ((0 <= -i3) ? position0[0] : ((0 <= (-i3 + 1)) ? position1[0] : ((0 <= (-i3 + 2)) ? position2[0] : position3[0])));
+            }
         }
-        for (int i2 = lane; i2 < 4; i2 += 32) {
-            V[4*i0 + i2] = ((0 <= -i2) ? value0[0] : ((0 <= (-i2 + 1)) ? value1[0] : ((0 <= (-i2 + 2)) ? value2[0] : value3[0])));
+        for (int i2_turn = 0; i2_turn < 4; i2_turn += 32) {
+            const long i2 = (i2_turn + lane);
+            if (i2 < 4) {
+                V[4*i0 + i2] = ((0 <= -i2) ? value0[0] : ((0 <= (-i2 + 1)) ? value1[0] : ((0 <= (-i2 + 2)) ? value2[0] : value3[0])));
+            }
         }
     }
 }
