@@ -29,6 +29,32 @@ TE_TURN4(u64x4, m64x4)
 TE_TURN16(i16x8, m16x8)
 TE_TURN16(u16x8, m16x8)
 
+// The lanes of a vector one further on, behind another element: what falls off the end is gone.
+#define TE_BEHIND(T, V, M, ...)                                                                           \
+    static inline V te_behind_##V(T x, V v)                                                               \
+    {                                                                                                     \
+        return TE_SHUFFLE(V, M, te_splat_##V(x), v, __VA_ARGS__);                                         \
+    }
+#define TE_BEHIND4(T, N, M) TE_BEHIND(T, N##x4, M##x4, 0, 4, 5, 6)
+#define TE_BEHIND8(T, N, M) TE_BEHIND(T, N##x8, M##x8, 0, 8, 9, 10, 11, 12, 13, 14)
+#ifdef TE_SIXTEEN
+#define TE_BEHIND16(T, N, M)                                                                              \
+    TE_BEHIND(T, N##x16, M##x16, 0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30)
+#else
+#define TE_BEHIND16(T, N, M)
+#endif
+#define TE_BEHIND_ALL(T, N, M) TE_BEHIND4(T, N, M) TE_BEHIND8(T, N, M) TE_BEHIND16(T, N, M)
+TE_BEHIND_ALL(float, f32, m32)
+TE_BEHIND_ALL(int8_t, i8, m8)
+TE_BEHIND_ALL(uint8_t, u8, m8)
+TE_BEHIND_ALL(int16_t, i16, m16)
+TE_BEHIND_ALL(uint16_t, u16, m16)
+TE_BEHIND_ALL(int32_t, i32, m32)
+TE_BEHIND_ALL(uint32_t, u32, m32)
+TE_BEHIND4(double, f64, m64) TE_BEHIND8(double, f64, m64)
+TE_BEHIND4(int64_t, i64, m64) TE_BEHIND8(int64_t, i64, m64)
+TE_BEHIND4(uint64_t, u64, m64) TE_BEHIND8(uint64_t, u64, m64)
+
 // Eight elements of 16 bits that are only moved.
 typedef u16x8 r16x8;
 static inline r16x8 te_load_r16x8(const void *p) { return te_load_u16x8((const uint16_t *)p); }
