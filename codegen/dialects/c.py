@@ -134,6 +134,7 @@ _OPS: dict[str, str] = {
     "splat_mask": "te_splat_{to}(-(int){0})",
     "join_lowxn": "te_join_low_{to}({0}, {1})", "join_highxn": "te_join_high_{to}({0}, {1})",
     "behindxn": "te_behind_{to}({0}, {1})",
+    "part_lowxn": "te_part_low_{to}({0}, {1})", "part_highxn": "te_part_high_{to}({0}, {1})",
     "zip_lowxn": "te_zip_low_{to}({0}, {1})", "zip_highxn": "te_zip_high_{to}({0}, {1})",
     "which": "te_which_{of}({0})", "count": "__builtin_popcountll({0})", "lowest": "__builtin_ctzll({0})",
     "rest": "te_rest({0})",
