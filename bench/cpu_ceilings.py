@@ -30,8 +30,14 @@ typedef float v __attribute__((vector_size(32)));
 #else
 #define STREAM(p, x) *(v *)(p) = (x)
 #endif
+#if defined(__AVX512F__)
+typedef float w __attribute__((vector_size(64)));
+#else
+typedef float w __attribute__((vector_size(32)));
+#endif
+int64_t lanes_(void) { return sizeof(w) / sizeof(float); }
 float fma_(float *a, float *b, int64_t n, int64_t times) {
-  v s[12], x = {0}, y = {0};
+  w s[12], x = {0}, y = {0};
   x += 0.999f; y += 1e-3f;
   for (int j = 0; j < 12; j++) s[j] = x * (float)j;
   for (int64_t r = 0; r < times; r++)
@@ -99,6 +105,8 @@ def measured(turns: Turns) -> Ceilings:
     library, team = toolchain.build(SOURCE), threads()
     large = 1 << 25  # elements, 128 MiB: the caches hold a small part of it
 
+    library.lanes_.restype = ctypes.c_int64
+
     def best(name: str, n: int, times: int, each: float) -> float:
         call = getattr(library, name)
         call.restype = ctypes.c_float
@@ -110,7 +118,7 @@ def measured(turns: Turns) -> Ceilings:
         return team * each * times / min(took) / 1e9
 
     return Ceilings(
-        fma_gflops=best("fma_", 64, 10_000_000, 12 * 8 * 2),
+        fma_gflops=best("fma_", 64, 10_000_000, 12 * library.lanes_() * 2),
         l2_gbs=best("read_", 1 << 16, 4000, 4 << 16),
         l3_gbs=best("read_", (1 << 20) // team, 300, (4 << 20) // team),
         read_gbs=best("read_", large, 1, 4 * large),

@@ -71,7 +71,7 @@ def schedules(outputs: tuple[Tensor, ...], *, threads: int, vectors: Vectors = A
     first = replace(first, fetch=fetched(outputs, first, vectors))
     found = [
         *packed(outputs, first, threads, vectors),
-        *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES)),
+        *(_parallel(shape, s, threads) for s in turned(outputs, PAST_CACHES, vectors)),
     ]
     found += [*columns(outputs, threads), first, *(_parallel(shape, s, threads) for s in _variants(shape, first))]
     found += _both_scans(shape, first, threads)

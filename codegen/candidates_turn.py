@@ -13,14 +13,17 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.lower_turn import reads_in_place
+from tang_egg.codegen.vectors import AVX2, Vectors
 from tang_egg.ir import Read, Reduce, Scan, Tensor, free, walk
 from tang_egg.schedule import WHOLE, FoldPlan, Schedule
 
 BLOCK, NEAR, FAR = 64, 16, 256
 """Longest edge of a block, the one across outputs that a cache holds, and the one along those that none holds."""
+WIDE = 128
+"""The longest edge where registers are of 64 bytes: blocks that half of the nearest cache holds, in lines of it."""
 HELD = 1 << 20
 """Bytes of outputs from which on no cache of a core is counted on."""
-STRIP, ROWS = 256, 8
+STRIP, ROWS = 64, 8
 """Points of a strip of a scan, and the rows that it runs along."""
 PIECES, LEAST = 1024, 128
 """Points of a strip that is cut into pieces of one row, at most and at least."""
@@ -31,7 +34,7 @@ LINES, POINTS = 64, 1 << 15
 """Lines for each thread, and elements in all, from which on columns are folded by blocks of lines."""
 
 
-def turned(outputs: tuple[Tensor, ...], past_caches: int) -> tuple[Schedule, ...]:
+def turned(outputs: tuple[Tensor, ...], past_caches: int, vectors: Vectors = AVX2) -> tuple[Schedule, ...]:
     """Blocks for a kernel of plain reads, the best guess first; none where no read lies across the vectors."""
     if any(isinstance(s, (Reduce, Scan)) for t in outputs for s in walk(t.body)):
         return ()
@@ -50,12 +53,14 @@ def turned(outputs: tuple[Tensor, ...], past_caches: int) -> tuple[Schedule, ...
     bytes_ = sum(prod(n.value or 0 for n in t.shape) * ops.BYTES[t.dtype] for t in outputs)
     v = outputs[0].axes[-1]
     large = bytes_ >= HELD
+    wide = large and vectors.bytes > AVX2.bytes  # reads go on along their lines from block to block
     long, over = (FAR if large else BLOCK, BLOCK if large else NEAR) if len(edges) == 2 else (NEAR, NEAR)
+    best = (min(long, WIDE), over, True) if wide else (long, over, False)
     if any(_edge(i, NEAR) < 4 for i in edges):
         return ()
     stream = bytes_ >= past_caches and all(t.axes[-1] is v and not t.into for t in outputs)
     found: list[Schedule] = []
-    for here, there, last_out in ((long, over, False), (BLOCK, BLOCK, True), (NEAR, BLOCK, False), (NEAR, NEAR, True)):
+    for here, there, last_out in (best, (BLOCK, BLOCK, True), (NEAR, BLOCK, False), (NEAR, NEAR, True)):
         order = [i for i in common if i not in edges] + sorted(edges, key=lambda i: (i is v) != last_out)
         tile = tuple((i.name, _edge(i, here if i is v else there)) for i in edges)
         store = "stream" if stream else ""

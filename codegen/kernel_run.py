@@ -37,6 +37,15 @@ UNSIGNED = {"udiv": "idiv", "umod": "imod"}
 """Operations on numbers that are never negative, and what they are on all numbers."""
 
 
+BITS: dict[str, Any] = {
+    "which": lambda *each: np.uint64(sum(int(x > 0) << n for n, x in enumerate(each))).astype(np.int64),
+    "count": lambda x: (int(x) % 2**64).bit_count(),
+    "lowest": lambda x: (int(x) & -int(x)).bit_length() - 1,
+    "rest": lambda x: x & (int(x) - 1 if x > -(2**63) else 0),
+}
+"""Sets of up to 64 points as bits: those of some values above 0, how many there are, the first, all but the first."""
+
+
 def run_kernel(kernel: Kernel, arrays: Mapping[str, np.ndarray[Any, Any]], dims: Mapping[str, int]) -> None:
     """Runs a kernel on flat arrays by buffer name; outputs are written in place. bf16 arrays hold float32 values."""
     _Machine(dict(arrays), dict(dims)).block(kernel.body)
@@ -91,6 +100,8 @@ class _Machine:
         assert isinstance(e, Call), "vectors are formed after this stage"
         args = tuple(self.expr(a) for a in e.args)
         types = tuple("real" if a.type in ops.FLOATS else a.type for a in e.args)
+        if e.op in BITS:
+            return _typed(BITS[e.op](*args), e.type)
         with np.errstate(all="ignore"):
             if e.op == "cast":
                 return _typed(ops.cast_value(args[0], e.type, types[0]), e.type)

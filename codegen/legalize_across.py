@@ -33,7 +33,7 @@ from tang_egg.codegen.kernel import (
     subexpressions,
     with_operands,
 )
-from tang_egg.codegen.legalize_turn import WIDTHS, transposed
+from tang_egg.codegen.legalize_turn import WIDE, WIDTHS, transposed
 
 Across = tuple[tuple[Var, ...], int]
 """The vectors that one lane each is taken of, and which lane."""
@@ -93,8 +93,9 @@ def _across(e: Expr) -> Across | None:
         return None
     rows = tuple(x.vector for x in e.items if isinstance(x, Lane) and isinstance(x.vector, Var))
     kinds, places = {v.type for v in rows}, {x.n for x in e.items if isinstance(x, Lane)}
-    width = WIDTHS.get(ops.BYTES.get(element(e.type), 0), 0)
-    if kinds != {e.type} or len(places) != 1 or lanes(e.type) != width or len(set(rows)) != width:
+    size, width = ops.BYTES.get(element(e.type), 0), lanes(e.type)
+    turned = width in (WIDTHS.get(size), WIDE.get(size))
+    if kinds != {e.type} or len(places) != 1 or not turned or len(set(rows)) != width:
         return None
     return rows, places.pop()
 

@@ -3,7 +3,7 @@
     float acc[16]; te_store(acc + 8, x); ... te_load(acc + 8)   ->   f32x8 acc_1; acc_1 = x; ... acc_1
 
 An array is taken apart when its accesses cut it into disjoint pieces, each always stored whole; one lane of a piece may
-be read alone.
+be read alone, and a piece with its lanes one further on, behind the element before it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tang_egg.affine import affine
 from tang_egg.codegen.kernel import (
     Assign,
     Buffer,
+    Call,
     Declare,
     Expr,
     Form,
@@ -98,7 +99,10 @@ def _cut(stores: set[tuple[int, int]], loads: set[tuple[int, int]]) -> bool:
                 return False
             owner[n] = start
     whole = dict(stores)
-    return all((start in whole and whole[start] == width) or (width == 1 and start in owner) for start, width in loads)
+    return all(
+        whole.get(start) == width or (start in owner and (width == 1 or whole.get(start + 1) == width))
+        for start, width in loads
+    )
 
 
 def _statement(s: Stmt, pieces: Pieces) -> list[Stmt]:
@@ -134,6 +138,14 @@ def _expr(e: Expr, pieces: Pieces) -> Expr:
         table = pieces[e.buffer.name]
         if place in table and table[place][1] == e.type:
             return Var(*table[place])
-        start = max(n for n in table if n <= place)
-        return Lane(Var(*table[start]), place - start, element(e.type))
+        if lanes(e.type) > 1:
+            return Call("behind", (_lane(table, place, element(e.type)), Var(*table[place + 1])), e.type)
+        return _lane(table, place, e.type)
     return with_operands(e, tuple(_expr(x, pieces) for x in operands(e)))
+
+
+def _lane(table: dict[int, tuple[str, str]], place: int, kind: str) -> Expr:
+    """One element of the pieces of an array."""
+    start = max(n for n in table if n <= place)
+    held = Var(*table[start])
+    return held if lanes(held.type) == 1 else Lane(held, place - start, kind)

@@ -3,10 +3,11 @@
     turned j in 0..J: vector i in 0..I: to[i·J + j] = from[j·m + i]
         ->  for j by 8: for i by 8: eight vectors along i are loaded, turned, and stored as eight vectors along j
 
-A block of W x W elements takes log2 W rounds. Two vectors a and b are joined by halves or zipped; those of 32 bytes zip
-within halves of 16, because that is one instruction:
+A block of W x W elements takes log2 W rounds. Two vectors a and b are joined by halves, parted in quarters, or zipped;
+those of 32 and 64 bytes zip within pieces of 16, because that is one instruction:
 
-    join_low(a, b) = a0 .. a3 b0 .. b3     zip_low(a, b) = a0 b0 a1 b1, in each half
+    join_low(a, b) = a0 .. a3 b0 .. b3     zip_low(a, b) = a0 b0 a1 b1, in each piece
+    part_low(a, b) = the first and third quarters of a, then those of b                      (of vectors of 64 bytes)
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from collections.abc import Callable, Sequence
 
 from tang_egg import ops
 from tang_egg.affine import AffineLike, Dim, Index, affine
-from tang_egg.codegen.kernel import Call, Expr, Form, Let, Load, Loop, Stmt, Store, Var, number, vector
+from tang_egg.codegen.kernel import Call, Expr, Form, Let, Load, Loop, Stmt, Store, Var, element, number, vector
+from tang_egg.codegen.vectors import AVX2
 
 WIDTHS = {2: 8, 4: 8, 8: 4}
 """Lanes of the vectors that are turned, by the bytes of an element."""
+
+WIDE = {4: 16, 8: 8}
+"""Those where registers are of 64 bytes."""
 
 RAW = {"f16": "r16", "bf16": "r16"}
 """What elements without arithmetic of their own are called while they are only moved."""
@@ -26,8 +31,11 @@ RAW = {"f16": "r16", "bf16": "r16"}
 Name = Callable[[str], str]
 
 
-def turned_copy(s: Loop, name: Name) -> list[Stmt] | None:
-    """The loops over blocks that a loop of kind `turned` becomes; None where it is no copy that can be turned."""
+def turned_copy(s: Loop, name: Name, size: int = AVX2.bytes) -> list[Stmt] | None:
+    """The loops over blocks that a loop of kind `turned` becomes; None where it is no copy that can be turned.
+
+    Vectors have at most `size` bytes.
+    """
     inner = s.body[0] if len(s.body) == 1 else None
     if not isinstance(inner, Loop) or inner.kind != "vector" or len(inner.body) != 1:
         return None
@@ -35,9 +43,11 @@ def turned_copy(s: Loop, name: Name) -> list[Stmt] | None:
     if not isinstance(copy, Store) or not isinstance(copy.value, Load) or copy.value.type != copy.buffer.type:
         return None
     load, kind = copy.value, copy.buffer.type
-    width = WIDTHS.get(ops.BYTES.get(kind, 0), 0)
     sizes = [_constant(s.stop), _constant(inner.stop)]
-    if not width or any(n is None or n % width for n in sizes):
+    tables = (WIDE, WIDTHS) if size > AVX2.bytes else (WIDTHS,)
+    widths = [n for t in tables if (n := t.get(ops.BYTES.get(kind, 0), 0))]
+    width = next((n for n in widths if all(x is not None and x % n == 0 for x in sizes)), 0)
+    if not width:
         return None
     steps = [_step(load.index, inner.var), _step(copy.index, s.var)]
     if steps != [1, 1] or not load.safe:
@@ -66,10 +76,22 @@ def turned_copy(s: Loop, name: Name) -> list[Stmt] | None:
 def transposed(rows: Sequence[Expr], pair: Callable[[str, Expr, Expr], Expr]) -> list[Expr]:
     """The columns of as many rows as they have lanes; `pair` writes one operation on two vectors.
 
-    Vectors of two halves of 16 bytes are joined first, then zipped within halves; others are zipped only.
+    Vectors of two halves of 16 bytes are joined first, then zipped within halves; others are zipped only. Those of four
+    pieces are joined and parted first: rows a piece's lanes apart end in the pieces of one vector.
     """
-    if rows[0].type.partition("x")[0] in ("r16", "i16", "u16"):
+    kind, count = element(rows[0].type), len(rows)
+    if kind in ("r16", "i16", "u16"):
         return _zipped(list(rows), pair)
+    if count * ops.BYTES[kind] == 64:
+        step = count // 4
+        near = [(rows[n], rows[n + step]) for m in (0, 2 * step) for n in range(m, m + step)]
+        out: list[Expr] = []
+        for join in ("join_low", "join_high"):
+            joined = [pair(join, a, b) for a, b in near]
+            for part in ("part_low", "part_high"):
+                far = zip(joined[:step], joined[step:], strict=True)
+                out += _zipped([pair(part, a, b) for a, b in far], pair)
+        return out
     halves = list(zip(rows[: len(rows) // 2], rows[len(rows) // 2 :], strict=True))
     low, high = ([pair(op, a, b) for a, b in halves] for op in ("join_low", "join_high"))
     return [x for half in (low, high) for x in _zipped(half, pair)]

@@ -103,7 +103,7 @@ class _Vectors:
                 out += self.copy(s.body, s.var, affine(n))
             return self.block(out)
         if s.kind == "turned":
-            return turned_copy(s, self.name) or self.loop(replace(s, kind="serial"))
+            return turned_copy(s, self.name, self.bytes) or self.loop(replace(s, kind="serial"))
         if s.kind != "vector":
             return [replace(s, body=tuple(self.block(s.body)))]
         size = _constant(s.stop)

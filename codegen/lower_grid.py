@@ -70,6 +70,7 @@ class _Grid(Exchanges):
     """One kernel under construction. `apart`: scopes in which the lanes of a warp may differ."""
 
     reserved = BUILT_IN
+    in_lists = False  # states are registers of threads
 
     def __init__(
         self, name: str, outputs: tuple[Tensor, ...], schedule: Schedule, threads: int, together: int, teams: bool

@@ -10,6 +10,7 @@ from pathlib import Path
 from tang_egg.codegen.kernel import Barrier, Buffer, Fetch, Kernel, element, lanes
 from tang_egg.codegen.legalize import legal_names
 from tang_egg.codegen.legalize_across import to_transposes
+from tang_egg.codegen.legalize_bits import to_bits
 from tang_egg.codegen.legalize_fetch import to_fetches
 from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
@@ -132,7 +133,11 @@ _OPS: dict[str, str] = {
     "bits": "te_bits_{to}_{of}({0})", "bitsxn": "(({type}){0})",
     "splat_mask": "te_splat_{to}(-(int){0})",
     "join_lowxn": "te_join_low_{to}({0}, {1})", "join_highxn": "te_join_high_{to}({0}, {1})",
+    "behindxn": "te_behind_{to}({0}, {1})",
+    "part_lowxn": "te_part_low_{to}({0}, {1})", "part_highxn": "te_part_high_{to}({0}, {1})",
     "zip_lowxn": "te_zip_low_{to}({0}, {1})", "zip_highxn": "te_zip_high_{to}({0}, {1})",
+    "which": "te_which_{of}({0})", "count": "__builtin_popcountll({0})", "lowest": "__builtin_ctzll({0})",
+    "rest": "te_rest({0})",
     "atan2:f32": "atan2f({0}, {1})", "atan2:f64": "atan2({0}, {1})",
 }  # fmt: skip
 for _op in _MATHS:
@@ -181,7 +186,7 @@ C = Dialect(
     },
     barrier="te_fence();",
     signature=_signature,
-    passes=(legal_names, to_vectors, to_registers, to_transposes, to_fetches, _fenced),
+    passes=(legal_names, to_vectors, to_registers, to_bits, to_transposes, to_fetches, _fenced),
     device={Fetch: _fetch},
 )
 

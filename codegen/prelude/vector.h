@@ -121,6 +121,26 @@ TE_CHOOSE(u32x8, m32x8)
 TE_CHOOSE(i64x4, m64x4)
 TE_CHOOSE(u64x4, m64x4)
 
+// Which lanes are above 0, as bits, and all of these but the first.
+static inline int64_t te_rest(int64_t bits) { return (int64_t)((uint64_t)bits & ((uint64_t)bits - 1)); }
+#define TE_WHICH(W)                                                                                       \
+    static inline int64_t te_which_i32x##W(i32x##W x)                                                     \
+    {                                                                                                     \
+        int64_t bits = 0;                                                                                 \
+        for (int n = 0; n < W; n++) bits |= (int64_t)(x[n] > 0) << n;                                     \
+        return bits;                                                                                      \
+    }
+#ifdef __SSE2__
+static inline int64_t te_which_i32x4(i32x4 x) { return _mm_movemask_ps((__m128)(x > 0)); }
+#else
+TE_WHICH(4)
+#endif
+#ifdef __AVX2__
+static inline int64_t te_which_i32x8(i32x8 x) { return _mm256_movemask_ps((__m256)(x > 0)); }
+#else
+TE_WHICH(8)
+#endif
+
 // Eight 16-bit floats, widened while they are loaded.
 static inline f32x8 te_load_bf16x8(const te_bf16 *p)
 {

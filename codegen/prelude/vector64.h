@@ -70,6 +70,15 @@ TE_CHOOSE(u32x16, m32x16)
 TE_CHOOSE(i64x8, m64x8)
 TE_CHOOSE(u64x8, m64x8)
 
+#ifdef __AVX512F__
+static inline int64_t te_which_i32x16(i32x16 x)
+{
+    return _mm512_cmpgt_epi32_mask((__m512i)x, _mm512_setzero_si512());
+}
+#else
+TE_WHICH(16)
+#endif
+
 // Sixteen 16-bit floats, widened while they are loaded and rounded to nearest while they are stored.
 static inline f32x16 te_load_bf16x16(const te_bf16 *p)
 {

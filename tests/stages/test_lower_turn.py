@@ -261,7 +261,7 @@ def test_blocks_come_first_where_a_read_lies_across() -> None:
 
 
 def test_strips_come_first_where_a_scan_runs_along_lines() -> None:
-    assert first(prefix(SUM, 4096, 4096)) == "scan order=i parallel=i tile=i:8,j:256 stage=X store=stream"
+    assert first(prefix(SUM, 4096, 4096)) == "scan order=i parallel=i tile=i:8,j:64 stage=X store=stream"
     assert first(prefix(SUM, 3, 4096)) == "scan order=i parallel=i tile=j:1024 stage=X"
     assert first(prefix(SUM, 1, 500)) == "scan order=i tile=j:256 stage=X"
     assert "stage" not in first(prefix(SUM, 3, 100)), "a row that is too short for pieces"
