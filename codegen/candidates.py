@@ -14,7 +14,7 @@ from math import prod
 from tang_egg import ops
 from tang_egg.affine import Affine, Index
 from tang_egg.codegen.align import aligned
-from tang_egg.codegen.candidates_beside import BESIDE, beside_lanes, runs_along
+from tang_egg.codegen.candidates_beside import rows_beside, runs_along
 from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.candidates_keep import fetched, parted
 from tang_egg.codegen.candidates_nested import looked_up, nested
@@ -274,8 +274,9 @@ def _tile(shape: Shape) -> Schedule:
     for f in shape.folds:
         last = f.indices[-1]
         if v is not None and v.name in tile and runs_along(f, last, v):
-            if n := beside_lanes(shape.outputs, shape.folds, f, v, shape.vectors):
-                tile[v.name] = BESIDE
+            rows, n = rows_beside(shape.outputs, shape.folds, f, v, shape.vectors)
+            if n:
+                tile[v.name] = min(rows, tile[v.name])
                 fold[last.name] = FoldPlan("lanes", n)
                 kind = "split" if kind == "point" else kind
                 continue

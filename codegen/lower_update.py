@@ -202,6 +202,9 @@ class Updates(States):
                 for k, slot in wide.items():
                     left[k] = Slot(slot.local, (*slot.axes[:-1], part), slot.at({lane.index: affine(part.index)}))
                     right[k] = slot.at({lane.index: part.index + width})
+                if width < self.vectors.lanes():  # halves of registers become registers, not parts of an array
+                    wide, lane = self._halved(left, right, step), part
+                    continue
                 self.accumulate(left, replace(step, right=right, mask=[]), None)
         values = [{k: slot.at({lane.index: affine(n)}) for k, slot in wide.items()} for n in range(width)]
         total: list[Mapping[int, Scalar | Slot]] = list(values)
@@ -209,6 +212,15 @@ class Updates(States):
             pairs = [total[n : n + 2] for n in range(0, len(total), 2)]
             total = [{k: step.combine(p[0], p[1], k) for k in wide} if len(p) > 1 else p[0] for p in pairs]
         self.accumulate(state, replace(step, right=total[0], mask=[]), None)
+
+    def _halved(self, left: State, right: Mapping[int, Scalar | Slot], step: Step) -> State:
+        """The combine of two halves of the lanes, in arrays of its own."""
+        found: State = {}
+        for k, slot in left.items():
+            found[k] = self.slot(f"{slot.local.buffer.name}_half", slot.local.buffer.type, slot.axes)
+            with self.inside():
+                self.fill(found[k].local, slot.axes, step.combine(left, right, k))
+        return found
 
     # -- cascades
 

@@ -7,7 +7,7 @@ import pytest
 
 import tang_egg as te
 from tang_egg.codegen.candidates import schedules
-from tang_egg.codegen.candidates_beside import BESIDE
+from tang_egg.codegen.candidates_beside import FEW, MANY
 from tang_egg.codegen.candidates_nested import BLOCKS, WIDTH
 from tang_egg.codegen.vectors import AVX2, AVX512, SSE, Vectors
 from tang_egg.ir import Graph
@@ -54,16 +54,37 @@ def lanes(graph: Graph, vectors: Vectors) -> tuple[int, int]:
 
 
 def test_rows_stand_beside_each_other_as_registers_allow() -> None:
-    assert lanes(layer(256, 256), AVX2) == lanes(layer(256, 256), AVX512) == (BESIDE, 16)
-    assert lanes(layer(256, 256), SSE) == (BESIDE, 8)
-    assert lanes(gates(256, 256), AVX2) == (BESIDE, 8)
-    assert lanes(gates(256, 256), AVX512) == (BESIDE, 16)
+    assert lanes(layer(256, 256), AVX2) == (MANY, 8)
+    assert lanes(layer(256, 256), AVX512) == (MANY, 16)
+    assert lanes(layer(256, 256), SSE) == (FEW, 8)
+    assert lanes(gates(256, 256), AVX2) == (FEW, 8)
+    assert lanes(gates(256, 256), AVX512) == (MANY, 16)
+    assert lanes(layer(9, 256), AVX512) == (FEW, 16)  # seven of sixteen rows would be computed twice
+
+
+def test_short_rows_at_hand_stand_beside_each_other_whatever_is_made_of_them() -> None:
+    assert lanes(gemv(256, 48), AVX512) == (MANY, 16)
+    assert lanes(gemv(256, 48), AVX2) == (MANY, 8)
+    assert lanes(gemv(64, 2048), AVX512)[0] == 1
+    assert lanes(gemv(4096, 512), AVX512)[0] == 1
+
+
+@pytest.mark.parametrize("bits, lanes_", [("256", 8), ("512", 16)])
+def test_the_lanes_of_eight_rows_are_turned_in_registers(
+    bits: str, lanes_: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TANG_VECTORS", bits)
+    source = te.optimize(layer(16, 48), verified=False).source
+    kernel = source[source.index("void k0") :]
+    assert f"fold=i1:lanes:{lanes_}" in source
+    assert kernel.count("te_join_low_f32x8") == 4 and kernel.count("te_zip_low_f32x8") == 8
+    assert "f32x8){" not in kernel
 
 
 def test_rows_stand_alone_where_they_are_few_or_large_or_nothing_is_shared() -> None:
     assert lanes(layer(3, 256), AVX512)[0] == 1
     assert lanes(layer(4096, 4096), AVX512)[0] == 1
-    assert lanes(gemv(256, 256), AVX512)[0] == 1
+    assert lanes(gemv(4096, 4096), AVX512)[0] == 1
     x = te.input("X", (256, 256))
     assert lanes(te.graph("rows", te.tensor("y", i, te.exp(te.sum(j, x[i, j])))), AVX512)[0] == 1
 
@@ -75,17 +96,18 @@ def test_results_of_blocks_are_as_many_as_are_turned_in_registers() -> None:
 
 
 @pytest.mark.parametrize("bits", ["256", "512"])
-@pytest.mark.parametrize("build", [layer, gates])
+@pytest.mark.parametrize("build", [gemv, layer, gates])
 def test_they_agree_with_the_interpreter(bits: str, build, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setenv("TANG_VECTORS", bits)
-    for m, n in ((0, 16), (4, 0), (1, 1), (4, 8), (5, 15), (7, 17), (13, 33), (31, 101)):
+    for m, n in ((0, 16), (4, 0), (1, 1), (4, 8), (5, 15), (8, 16), (16, 31), (13, 33), (37, 101)):
         close(build(m, n))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f64"])
 def test_they_agree_in_other_types(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TANG_VECTORS", "512")
-    close(layer(13, 37, kind), rough=2e-2 if kind in ("f16", "bf16") else 1e-5)
+    for m, n in ((13, 37), (24, 37)):
+        close(layer(m, n, kind), rough=2e-2 if kind in ("f16", "bf16") else 1e-5)
 
 
 @pytest.mark.parametrize("bits", ["256", "512"])
