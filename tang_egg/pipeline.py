@@ -19,7 +19,7 @@ from typing import Any
 from tang_egg.budget import ErrorBudget
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.cost.roofline import Costs
-from tang_egg.database_find import looked_up, turned_on
+from tang_egg.database_find import looked_up, place_of, turned_on
 from tang_egg.errors import GraphError, InputError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.certificate_program import Ending, assembled
@@ -40,7 +40,7 @@ from tang_egg.pipeline_compiled import Compiled, Extraction, Options
 from tang_egg.pipeline_rewrite import check_products, rewritten
 from tang_egg.pipeline_space import GRIDS, checked_sizes, known_constants, target_name, target_of
 from tang_egg.pipeline_space import Target as Searched
-from tang_egg.pipeline_tuned import compiled_with, verified_with, with_known
+from tang_egg.pipeline_tuned import TunedFirst, compiled_with, verified_with, with_known
 from tang_egg.program import Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import check_names
@@ -187,7 +187,7 @@ def optimize(
         check_alone(schedule=schedule, split=split, chunk=chunk, budget=budget, ranges=ranges,
                     products=None if products == "exact" else products)  # fmt: skip
         asked = Budget(math.inf if seconds is None else seconds, 0.0 if gap is None else gap)
-        found = certify(graph, target, asked, cache=cache, sizes=sizes, limits=allowed)
+        found = certify(graph, target, asked, cache=cache, sizes=sizes, limits=allowed, tuned=tuned)
         extraction, schedule, certificate = found.extraction, found.schedules, found.certificate
     start = time.perf_counter()
     wish = Wish(values == "ieee", products, on.units(device))
@@ -221,11 +221,13 @@ def certify(
     limits: Limits | None = None,
     measurer: Measurer | None = None,
     remember: bool = True,
+    tuned: bool = True,
 ) -> Certified:
     """Extracts a graph and searches the space of its kernels and schedules by timing them; see pipeline_certify.
 
     `measurer`: what times kernels, by default this machine. `remember`: times are kept in the user's cache folder and
-    taken from there. The budget counts from here on, saturation included.
+    taken from there. The budget counts from here on, saturation included. `tuned`: of a kernel's schedules that of the
+    database is timed next to the first proposal.
     Raises InputError for a state of the caches or sizes that make no sense, else as extract does.
     """
     start = time.perf_counter()
@@ -245,9 +247,10 @@ def certify(
     memory = None
     if remember and measurer is None:
         memory = memory_of(on, device, at)
+    guesses = TunedFirst(at.guesses, place_of(target, device), known) if turned_on(tuned) else None
     return certified(
         extraction, at, timer, left, lambda results: _rebuilt(extraction, target, results), recall=memory,
-        asked=allowed, before=time.perf_counter() - start,
+        asked=allowed, before=time.perf_counter() - start, guesses=guesses,
     )  # fmt: skip
 
 

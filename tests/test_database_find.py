@@ -13,11 +13,14 @@ import tang_egg as te
 from tang_egg import database, database_find, run_host
 from tang_egg.database import Entry, update
 from tang_egg.errors import CodegenError, VerificationError
+from tang_egg.extract.certify import Budget
 from tang_egg.ir import Graph
+from tang_egg.pipeline import certify
 from tang_egg.pipeline_compiled import Compiled
 from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.targets import TARGETS, Wish
-from tests.tuning_cases import entry, rows, two_kernels
+from tang_egg.tune_schedules import tuning
+from tests.tuning_cases import Fake, entry, rows, two_kernels
 
 PLAIN = "point"
 """The schedule that every kernel has."""
@@ -263,3 +266,13 @@ def test_the_family_of_a_processor(tmp_path: Path) -> None:
     assert run_host.family(path) == "AuthenticAMD family 26"
     path.write_text("processor : 0\n")
     assert run_host.family(path) == run_host.family(tmp_path / "none") == ""
+
+
+def test_a_search_times_what_the_database_has_next_to_the_first_proposal() -> None:
+    space = tuning(rows()).space(tuning(rows()).subjects()[0])[1].schedules
+    wanted = space[len(space) // 2]
+    put(entry(rows(), wanted))
+    for tuned in (True, False):
+        measurer = Fake(lambda s: 1e-3, batch=1)
+        certify(rows(), budget=Budget(gap=0.0), measurer=measurer, remember=False, tuned=tuned)
+        assert (measurer.seen.index(str(wanted)) <= 2) == tuned and len(measurer.seen) > 5
