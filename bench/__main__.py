@@ -22,6 +22,7 @@ COMMANDS = {
     "counters": "hardware counters of our kernels on a GPU, by Nsight Compute",
     "race": "times every schedule of a program's kernels beside its floor and the model",
     "certify": "certified selection of ten programs: gaps, shares of the space, seconds, repeatability",
+    "tune": "tunes those programs for the database of schedules that is shipped",
     "floor": "holds every measured kernel against the floor of its time",
     "merge": "takes the rows of a log from another machine into bench/log.jsonl",
 }

@@ -107,7 +107,7 @@ def search(graph: Graph, seconds: float, cache: str) -> Found:
     """A search that knows the constants of the machine, and no time of an earlier one."""
     with forgetful():
         start = time.perf_counter()
-        compiled = te.optimize(graph, seconds=seconds, cache=cache)
+        compiled = te.optimize(graph, seconds=seconds, cache=cache, tuned=False)
         took = time.perf_counter() - start
     certificate, outcome = compiled.certificate, compiled.extraction.evidence
     assert certificate is not None and isinstance(outcome, Outcome)

@@ -22,11 +22,15 @@ run in another way."""
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds per call: median, distance between the quartiles, and the calls that were timed."""
+    """Seconds per call: median, distance between the quartiles, and the calls that were timed.
+
+    `lowest`: the least that was seen, 0 where that was not kept.
+    """
 
     median: float
     spread: float
     runs: int
+    lowest: float = field(default=0.0, compare=False, kw_only=True)
 
     def clearly_less(self, other: Timed) -> bool:
         """Whether this is faster by more than the noise of both."""

@@ -119,4 +119,4 @@ def _beaten(times: Sequence[Sequence[float]], rivals: Sequence[object]) -> froze
 def summary(times: Sequence[float]) -> Timed:
     """The median and the distance of the quartiles of some seconds."""
     low, _, high = statistics.quantiles(times, n=4) if len(times) > 1 else (times[0],) * 3
-    return Timed(statistics.median(times), high - low, len(times))
+    return Timed(statistics.median(times), high - low, len(times), lowest=min(times))

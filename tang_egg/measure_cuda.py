@@ -93,7 +93,7 @@ def _captured(turns: list[Call], wanted: int, timer: Clock) -> tuple[Call, int, 
 
 def _timing(times: list[float], how: str) -> DeviceTiming:
     low, _, high = statistics.quantiles(times, n=4) if len(times) > 1 else (times[0],) * 3
-    return DeviceTiming(statistics.median(times), high - low, len(times), how)
+    return DeviceTiming(statistics.median(times), high - low, len(times), how, lowest=min(times))
 
 
 class TorchClock:

@@ -198,7 +198,10 @@ class CpuKernels:
         found: dict[int, Timed | None] = {}
         for n, kept in zip(calls, taken, strict=True):
             t = summary(kept) if kept else None
-            found[n] = None if t is None else Timed(t.median / counts[n], t.spread / counts[n], t.runs * counts[n])
+            each = 1 / counts[n]
+            found[n] = None if t is None else Timed(
+                t.median * each, t.spread * each, t.runs * counts[n], lowest=t.lowest * each
+            )  # fmt: skip
         return found
 
 

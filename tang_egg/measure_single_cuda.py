@@ -37,7 +37,7 @@ class CudaKernels:
     dims: Mapping[str, int] = field(default_factory=dict)
     cache: str = "warm"
     on: Driver | None = None
-    batch: int = 8
+    batch: int = field(default_factory=lambda: max(8, threads()))
     rounds: int = 9
     clock: Clock | None = None
     pace: Pace = field(default_factory=Pace)
@@ -72,7 +72,7 @@ class CudaKernels:
                 calls[str(n)] = self._call(trials[n], runner)
         with self.pace.step(TIME):
             timings = time_calls(calls, rounds=self.rounds, clock=self.clock) if calls else {}
-        found |= {int(name): Timed(x.median, x.spread, x.runs) for name, x in timings.items()}
+        found |= {int(name): Timed(x.median, x.spread, x.runs, lowest=x.lowest) for name, x in timings.items()}
         return [found[n] for n in range(len(trials))]
 
     def ending(self, kernels: int) -> float:

@@ -19,6 +19,7 @@ from typing import Any
 from tang_egg.budget import ErrorBudget
 from tang_egg.check import check_graph, check_monoid
 from tang_egg.cost.roofline import Costs
+from tang_egg.database_find import looked_up, place_of, turned_on
 from tang_egg.errors import GraphError, InputError
 from tang_egg.extract.assemble import WindowResult, optimize_window
 from tang_egg.extract.certificate_program import Ending, assembled
@@ -38,6 +39,8 @@ from tang_egg.pipeline_chunk import extract_chunked
 from tang_egg.pipeline_compiled import Compiled, Extraction, Options
 from tang_egg.pipeline_rewrite import check_products, rewritten
 from tang_egg.pipeline_space import GRIDS, checked_sizes, known_constants, target_name, target_of
+from tang_egg.pipeline_space import Target as Searched
+from tang_egg.pipeline_tuned import TunedFirst, compiled_with, verified_with, with_known
 from tang_egg.program import Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import check_names
@@ -47,7 +50,7 @@ from tang_egg.targets import TARGETS as TARGETS
 from tang_egg.targets import Target, Wish
 from tang_egg.targets import target as target_named
 from tang_egg.tuned import Tuned
-from tang_egg.verify import dim_choices, verify
+from tang_egg.verify import dim_choices
 from tang_egg.windows import Canonical, Window, canonical, cut
 
 RECURSION = 20_000
@@ -138,6 +141,7 @@ def optimize(
     gap: float | None = None,
     cache: str = "warm",
     sizes: Mapping[str, int] | None = None,
+    tuned: bool = True,
 ) -> Compiled:
     """Derives, selects, compiles and verifies kernels for a graph.
 
@@ -161,6 +165,8 @@ def optimize(
     by more than that share (0.05 for 5 %; 0 for a proof); `compiled.certificate` then says what was found, and how far
     from the bound it is (docs/certified-selection.md). Without either nothing is timed and the cost model decides.
     `cache`: whether times are those of "warm" or "cold" caches. `sizes`: of symbolic dims while kernels are timed.
+    `tuned`: whether kernels that were measured to be faster under another schedule than the first proposal take that
+    (docs/tuning.md); of those with symbolic dims the schedule that was measured nearest to `sizes`.
 
     `budget`: with one, laws that may cancel or overflow are used too, where it accepts what they lead to; `ranges` are
     the enclosures of inputs that it may rely on, e.g. {"X": (-10, 10)} (see docs/numerics.md).
@@ -181,22 +187,28 @@ def optimize(
         check_alone(schedule=schedule, split=split, chunk=chunk, budget=budget, ranges=ranges,
                     products=None if products == "exact" else products)  # fmt: skip
         asked = Budget(math.inf if seconds is None else seconds, 0.0 if gap is None else gap)
-        found = certify(graph, target, asked, cache=cache, sizes=sizes, limits=allowed)
+        found = certify(graph, target, asked, cache=cache, sizes=sizes, limits=allowed, tuned=tuned)
         extraction, schedule, certificate = found.extraction, found.schedules, found.certificate
     start = time.perf_counter()
-    chosen = choose_schedules(
-        extraction.program, target, schedule, exact=values == "ieee", products=products, units=on.units(device)
+    wish = Wish(values == "ieee", products, on.units(device))
+    firsts = choose_schedules(
+        extraction.program, target, schedule, exact=wish.exact, products=products, units=wish.units
     )
+    free = {n: s for n, s in firsts.items() if n not in (schedule or {})} if turned_on(tuned) else {}
+    known = looked_up(extraction.program, free, on, device, wish, checked_sizes(graph, sizes, cache)) if free else {}
+    chosen = with_known(firsts, known)
     trace("schedule", "\n".join(f"{n}: {s}" for n, s in chosen.items()))
-    runner = on.compile(extraction.program, chosen, device)
+    chosen, runner = compiled_with(on, extraction.program, chosen, firsts, known, device)
     trace("source", runner.source)
     built = time.perf_counter()
-    checked = verify(graph, extraction.program, runner, chosen) if verified else None
+    checked = verified_with(graph, extraction.program, runner, chosen, known) if verified else None
     took = {"extract": extraction.seconds, "build": built - start, "verify": time.perf_counter() - built}
     if certificate is not None:
         took["search"] = certificate.seconds
     options = Options(values, products)
-    return Compiled(graph, extraction, target, chosen, runner, checked, took, options, certificate=certificate)
+    return Compiled(
+        graph, extraction, target, chosen, runner, checked, took, options, certificate=certificate, tuned=known
+    )
 
 
 def certify(
@@ -209,11 +221,13 @@ def certify(
     limits: Limits | None = None,
     measurer: Measurer | None = None,
     remember: bool = True,
+    tuned: bool = True,
 ) -> Certified:
     """Extracts a graph and searches the space of its kernels and schedules by timing them; see pipeline_certify.
 
     `measurer`: what times kernels, by default this machine. `remember`: times are kept in the user's cache folder and
-    taken from there. The budget counts from here on, saturation included.
+    taken from there. The budget counts from here on, saturation included. `tuned`: of a kernel's schedules that of the
+    database is timed next to the first proposal.
     Raises InputError for a state of the caches or sizes that make no sense, else as extract does.
     """
     start = time.perf_counter()
@@ -228,19 +242,25 @@ def certify(
     exact = plain or (target not in GRIDS and (limits or Limits()).values == "ieee")
     extraction = extract_for(target, graph, limits or Limits())
     at = target_of(target, known, cache, exact=exact)
-    timer = measurer or _measurer(on, device, known, cache)
+    timer = measurer or measurer_of(on, device, known, cache)
     left = replace(allowed, seconds=max(0.0, allowed.seconds - (time.perf_counter() - start)))
     memory = None
     if remember and measurer is None:
-        name = f"{target_name(at)}, {device.title}" if target in GRIDS and device is not None else target_name(at)
-        memory = Tuned(name, cache, at.threads, known, target, on.sources)
+        memory = memory_of(on, device, at)
+    guesses = TunedFirst(at.guesses, place_of(target, device), known) if turned_on(tuned) else None
     return certified(
         extraction, at, timer, left, lambda results: _rebuilt(extraction, target, results), recall=memory,
-        asked=allowed, before=time.perf_counter() - start,
+        asked=allowed, before=time.perf_counter() - start, guesses=guesses,
     )  # fmt: skip
 
 
-def _measurer(on: Target, device: Any, sizes: Mapping[str, int], cache: str) -> Measurer:
+def memory_of(on: Target, device: Any, at: Searched) -> Tuned:
+    """What earlier searches on an open device measured, in the user's cache folder."""
+    name = f"{target_name(at)}, {device.title}" if on.name in GRIDS and device is not None else target_name(at)
+    return Tuned(name, at.cache, at.threads, at.sizes, on.name, on.sources)
+
+
+def measurer_of(on: Target, device: Any, sizes: Mapping[str, int], cache: str) -> Measurer:
     """What times kernels on an open device."""
     if on.name == "c":
         return CpuKernels(sizes, cache)

@@ -19,6 +19,7 @@ from tang_egg.extract.certify_record import SelectionCertificate
 from tang_egg.extract.derive import Step
 from tang_egg.extract.select import Selection, in_order
 from tang_egg.extract.space import Guesses, standalone
+from tang_egg.kernel_names import array_names, renamed
 from tang_egg.pipeline_certify_record import certificate_of_outcome
 from tang_egg.pipeline_compiled import Extraction
 from tang_egg.pipeline_space import Target, problem_of
@@ -106,7 +107,7 @@ def _schedules(program: Program, outcome: Outcome) -> dict[str, Schedule]:
         x = known.get(standalone(plan.outputs))
         best = x.best() if x is not None else None
         if x is not None and best is not None:
-            found[plan.name] = x.kernel.schedules[best]
+            found[plan.name] = renamed(x.kernel.schedules[best], None, array_names(plan.outputs))
     return found
 
 

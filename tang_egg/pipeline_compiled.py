@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tang_egg.budget import Verdict
+from tang_egg.database_find import Choice
 from tang_egg.errors import ArtefactError, BindError, InputError
 from tang_egg.extract.assemble import WindowResult
 from tang_egg.extract.certify import Outcome
@@ -94,6 +95,8 @@ class Compiled:
     bound: Mapping[str, Any] = field(default_factory=dict, repr=False)
     certificate: SelectionCertificate | None = None
     """What a search that timed kernels found out, if one was asked for: see docs/certified-selection.md."""
+    tuned: Mapping[str, Choice] = field(default_factory=dict)
+    """What the database of schedules said of kernels, by name: see docs/tuning.md."""
 
     def __call__(self, /, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
         """Runs the kernels. Raises InputError when an array does not fit, BindError when a dim has no value."""
@@ -202,7 +205,9 @@ class Compiled:
         """
         from tang_egg.report_why import Asked
 
-        return Asked(self.extraction).why(name)
+        found = Asked(self.extraction).why(name)
+        told = tuple(f"{k}: {self.tuned[k].text}" for k in found.kernels if k in self.tuned)
+        return replace(found, details=(*found.details, *told)) if told else found
 
     def why_not(self, what: str) -> Answer:
         """Why something was not picked: a law, a tensor stored or fused, "A+B" in one kernel, a candidate's number.

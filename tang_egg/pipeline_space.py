@@ -141,7 +141,7 @@ def problem_of(extraction: Extraction, target: Target) -> Problem:
             for outputs in target.offers.parts(written(result, k)):
                 if outputs not in table:
                     table[outputs] = len(kernels)
-                    kernels.append(_space_kernel(outputs, target, result.terms.costs))
+                    kernels.append(space_kernel(outputs, target, result.terms.costs))
                 own.append(table[outputs])
             runs.append(tuple(own))
         shared = next(c for _, c, r in extraction.windows if r is result)
@@ -181,7 +181,8 @@ def _window_space(
     return WindowSpace(tuple(found), outputs, copies, tuple(runs), behind, tuple(picked), words)
 
 
-def _space_kernel(outputs: tuple[Tensor, ...], target: Target, costs: Costs) -> SpaceKernel:
+def space_kernel(outputs: tuple[Tensor, ...], target: Target, costs: Costs) -> SpaceKernel:
+    """A kernel with its declared schedules, the floor of each, and one rough guess for all."""
     schedules = declared(target.offers.schedules(outputs), sizes_of(outputs, target.sizes))
     floors = tuple(target.floors.seconds(outputs, s) for s in schedules)
     rough = costs.kernel(tuple(t.body for t in outputs), tuple(t.axes for t in outputs)).seconds

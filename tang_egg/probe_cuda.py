@@ -10,7 +10,6 @@ measured counts.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from tang_egg.probe_bench import Bench, Place, Sample
 from tang_egg.probe_cuda_source import PLAIN, PRODUCTS, group_operations, group_source, matrix_source
 from tang_egg.probe_grid import CHAINS, ENDLESS, Experiments, samples
 from tang_egg.run_cuda_driver import Driver, Function, Unit, driver
+from tang_egg.run_host import driver_version
 
 PER_CLOCK: Mapping[str, Mapping[str, int]] = {
     "80": {
@@ -168,16 +168,6 @@ def _shared(run: Experiments, places: tuple[Place, ...]) -> dict[str, Sample]:
     small = min(32 << 10, near.capacity // 4)
     swept = {f"shared {way}": run.peak(f"shared_{way}", 8 * 16.0, 256) for way in ("read", "write")}
     return {"shared latency": run.chase(small), "shared hop": run.chase(small, 4096)} | swept
-
-
-def driver_version() -> str:
-    """The version of the NVIDIA driver, as nvidia-smi says it, or that it is unknown."""
-    command = ("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    try:
-        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.split()
-    except (OSError, subprocess.SubprocessError):
-        return "driver of unknown version"
-    return f"driver {said[0]}" if said else "driver of unknown version"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tang_egg.probe_bench import Place
+from tang_egg.run_host import processor as processor
 
 _CPU = Path("/sys/devices/system/cpu")
 _SYSCONF = (("L1", "SC_LEVEL1_DCACHE_SIZE"), ("L2", "SC_LEVEL2_CACHE_SIZE"), ("L3", "SC_LEVEL3_CACHE_SIZE"))
@@ -43,25 +44,6 @@ def processors() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
-
-
-def processor(path: Path = Path("/proc/cpuinfo")) -> str:
-    """The name of the processor, as far as the system tells it.
-
-    Virtual machines may hide the number in the name ("AMD EPYC"): family and model then tell such processors apart.
-    """
-    try:
-        lines = path.read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
-    said: dict[str, str] = {}
-    for line in lines:
-        key, _, value = line.partition(":")
-        said.setdefault(key.strip(), value.strip())
-    name = said.get("model name", "")
-    if name and not any(c.isdigit() for c in name) and "cpu family" in said and "model" in said:
-        name += f" family {said['cpu family']} model {said['model']}"
-    return name or platform.processor() or platform.machine()
 
 
 def caches(workers: int, root: Path = _CPU) -> tuple[Place, ...]:

@@ -193,7 +193,8 @@ def _kernels(
                 )
                 for p in group
             ]
-    return tuple(kernels)
+    tuned = {n: c.text for n, c in compiled.tuned.items() if c.known} if compiled else {}
+    return tuple(replace(k, tuned=tuned.get(k.name, "")) for k in kernels)
 
 
 def _after(extraction: Extraction, plan: KernelPlan) -> tuple[Step, ...]:

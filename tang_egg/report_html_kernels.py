@@ -115,6 +115,7 @@ def _kernel(number: int, k: Kernel, target: str, measured: float | None, sources
         named = ", ".join(f"{a} is {b}" for a, b in k.indices)
         parts += [tag("h4", "schedule"), tag("p", code(k.schedule))]
         parts += [tag("p", esc(f"indices in schedule and source: {named}"), _class="soft")] if named else []
+        parts += [tag("p", esc(k.tuned), _class="soft")] if k.tuned else []
     parts.append(sources.show(number, k, {"c": "C", "cuda": "CUDA"}.get(target, target)))
     return tag("article", *parts, _class="kernel", id=f"kernel-{number}")
 

@@ -86,6 +86,8 @@ def _kernel(k: Kernel, source: bool) -> Iterator[str]:
     if k.schedule:
         named = ", ".join(f"{a} is {b}" for a, b in k.indices)
         yield from ("", f"Schedule: `{k.schedule}`. Indices in schedule and source: {named}.")
+        if k.tuned:
+            yield from ("", f"{k.tuned[0].upper()}{k.tuned[1:]}.")
     if k.source and source:
         yield from ("", *_fence(k.source.rstrip("\n"), "c"))
 

@@ -116,7 +116,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A picked kernel. `indices` tells which index of the graph each name in schedule and source stands for."""
+    """A picked kernel. `indices` tells which index of the graph each name in schedule and source stands for.
+
+    `tuned`: what the database of schedules had for it, in words; empty where it has nothing, or was not asked.
+    """
 
     name: str
     window: int
@@ -129,6 +132,7 @@ class Kernel:
     indices: tuple[tuple[str, str], ...]
     schedule: str = ""
     source: str = ""
+    tuned: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,8 @@ class _Writer:
             self.line(f"{e.before} = {e.after}", 2)
         if k.schedule:
             self.line(f"schedule: {k.schedule}", 2)
+            if k.tuned:
+                self.line(k.tuned, 2)
             self.line(f"indices in schedule and source: {', '.join(f'{a} is {b}' for a, b in k.indices)}", 2)
         if k.source and not self.source:
             self.console.print()

@@ -10,6 +10,7 @@ from typing import Protocol
 import pytest
 
 os.environ.setdefault("TANG_VECTORS", "256")  # first schedules, and so goldens, are the same on every machine
+os.environ.setdefault("TANG_TUNED", "no")  # nor do they depend on what was tuned; tests of that ask for it
 
 GOLDEN = Path(__file__).parent / "golden"
 

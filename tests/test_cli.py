@@ -140,7 +140,7 @@ KEYS = {
     "windows": "number tensors copies nodes classes seconds complete stopped",
     "rewrites": "law algebra holds rounding matches edges equations",
     "candidates": "window writes reads seconds flops bytes mathematics chosen number",
-    "kernels": "name window outputs shared passes laws derivation predicted indices schedule source",
+    "kernels": "name window outputs shared passes laws derivation predicted indices schedule source tuned",
 }
 
 

@@ -44,8 +44,22 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("cost", ("cost",)),
     ("extract", ("extract",)),
     ("codegen", ("codegen",)),
-    ("run", ("run", "content", "measure", "verify", "budget", "probe_store", "tuned")),
-    ("pipeline", ("targets", "pipeline", "verify_graph", "torch", "report", "trace", "artefact", "export", "tune")),
+    ("run", ("run", "content", "measure", "verify", "budget", "probe_store", "tuned", "kernel_names")),
+    (
+        "pipeline",
+        (
+            "targets",
+            "database",
+            "pipeline",
+            "verify_graph",
+            "torch",
+            "report",
+            "trace",
+            "artefact",
+            "export",
+            "tune",
+        ),
+    ),
     ("cli", ("cli", "discover", "doctor", "gallery", "probe", "__init__", "__main__")),
 )
 """A module imports from its own layer and those above it in this table only.

@@ -78,6 +78,10 @@ def test_files_that_are_not_python_are_shipped_or_prose() -> None:
     assert left == [], "add them to package-data"
 
 
+def test_the_database_of_schedules_is_shipped() -> None:
+    assert {"tang_egg/schedules/c.jsonl", "tang_egg/schedules/cuda.jsonl"} <= set(expected_files())
+
+
 def test_scripts_name_functions_that_exist() -> None:
     for target in project()["project"]["scripts"].values():
         module, _, function = target.partition(":")
