@@ -34,6 +34,8 @@ LENGTHY = 4096
 COLUMNS = (256, 192, 128, 64)
 NARROW = 64
 """Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
+FEWER = 0.97
+"""Of the time of the usual widths of a tile, that of another one which is taken instead."""
 SLIM = 32
 """Columns of the least tile of a narrow product: where even such tiles leave units idle, the contraction is split."""
 SLOT = 256
@@ -196,8 +198,12 @@ def _narrow(p: Plan) -> list[Schedule]:
 
 
 def _boxed(p: Plan) -> list[int]:
-    """The columns of tiles whose outputs leave by bulk copies: whole lines of shared memory."""
-    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    """The columns of tiles whose outputs leave by bulk copies: the usual ones, and one that takes fewer rounds."""
+    found = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    if not p.direct or p.turned or any(m.right.major != "k" for m in p.matrices):
+        return found
+    best = min(range(found[0], found[-1], -16), key=lambda n: (_waves(p, n), -n), default=found[0])
+    return [best, *found] if _waves(p, best) < FEWER * min(_waves(p, n) for n in found) else found
 
 
 def _halved(p: Plan, columns: int) -> list[Schedule]:

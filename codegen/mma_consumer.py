@@ -115,6 +115,7 @@ class Consumer(Outputs):
         assert ring is not None
         slot, _ = self.at[ring.name]
         pins = tuple(self.acc.values())
+        self._follow_the_first()
         self._one_behind(ring, "step", Form(found.count), lambda fresh: self._products(ring, slot, fresh, False), pins)
 
     def _staged(self, streams: Streams, found: Range) -> None:
@@ -124,6 +125,7 @@ class Consumer(Outputs):
         """
         w = self.w
         count = found.count
+        self._follow_the_first()
         if any(streams.follow(x.part) is not None for x in self.plan.matrices):
             self._staged_in_turn(streams, found)
             return
@@ -176,6 +178,8 @@ class Consumer(Outputs):
         w.out.append(MmaFence())
         self._products(ring, slot, Call("eq", (Form(step), number(first)), "bool"), True, which)
         w.out.append(MmaCommit())
+        if not self.plan.contractions:
+            self._tell(step)
         work()
         w.out.append(MmaWait(0, tuple(self.acc.values())))
         w.out.append(Arrive(ring.empty, slot, "warp"))

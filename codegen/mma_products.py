@@ -7,6 +7,8 @@ from functools import partial
 
 from tang_egg.affine import Affine, affine
 from tang_egg.codegen.device import (
+    GROUP,
+    Announce,
     Arrive,
     Await,
     CopyDrain,
@@ -16,6 +18,7 @@ from tang_egg.codegen.device import (
     MmaFence,
     MmaWait,
     Packed,
+    Sync,
     Tile,
     WarpSync,
 )
@@ -44,6 +47,10 @@ from tang_egg.codegen.mma_regroup import Regroup
 from tang_egg.codegen.mma_state import Streams
 from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts
 from tang_egg.ir import EVERYWHERE, Read, Scalar, Test, free, walk
+
+
+LEAD = number(4)
+"""The barrier at which the first of two consumers tells the second that it has its lead."""
 
 
 class Products(Frame):
@@ -164,12 +171,26 @@ class Products(Frame):
             w.out.append(MmaFence())
             issue(Call("eq", (Form(step), number(0)), "bool"))
             w.out.append(MmaCommit())
+            self._tell(step)
             w.out.append(MmaWait(1))
             w.out.append(If(Call("lt", (number(0), Form(step)), "bool"), (Arrive(ring.empty, before, "warp"),)))
             w.out.append(Assign(before.name, slot))
             self.advance(ring, (slot, phase))
         w.out.append(MmaWait(0, pins))
         w.out.append(Arrive(ring.empty, before, "warp"))
+
+    def _follow_the_first(self) -> None:
+        """Before the products of a tile: the second of two consumers lets the first take its lead."""
+        if self.schedule.lead:
+            second = Call("eq", (Form(variable("group")), number(1)), "bool")
+            self.w.out.append(If(second, (Sync(LEAD, 2 * GROUP),)))
+
+    def _tell(self, step: Affine) -> None:
+        """After the products of a step: the first of two consumers says so once it has its lead."""
+        if self.schedule.lead:
+            first = Call("eq", (Form(variable("group")), number(0)), "bool")
+            taken = Call("eq", (Form(step), number(self.schedule.lead - 1)), "bool")
+            self.w.out.append(If(Call("and", (first, taken), "bool"), (Announce(LEAD, 2 * GROUP),)))
 
     def _load(self, placed: Placed, target: Buffer, slot: Expr) -> None:
         """The rows of this warp group of a staged operand, as packed pairs."""
