@@ -261,6 +261,10 @@ class Cells(Linear):
     # -- reads of global memory
 
     def _read(self, s: Read, at: Place) -> Expr:
+        return as_value(self.element(s, at))
+
+    def element(self, s: Read, at: Place) -> Load:
+        """What a read finds, in the type that memory has it in."""
         buffer = self.buffers[s.source]
         total, stride, gathered = affine(0), affine(1), list[Expr]()
         for c, size in reversed(list(zip(s.coordinates, s.source.shape, strict=True))):
@@ -277,10 +281,9 @@ class Cells(Linear):
         index: Expr = Form(total)
         for g in gathered:
             index = Call("add", (index, g), "i64")
-        load = Load(buffer, index, buffer.type)
         if buffer.type == "f64":
             raise Refused("f64 inside a tile")
-        return load if buffer.type not in FLOATS or buffer.type == "f32" else Call("cast", (load,), "f32")
+        return Load(buffer, index, buffer.type)
 
     def _inside(self, c: Affine, at: Place) -> Affine:
         """A coordinate as a form over variables, with rows and columns past their axes moved back to the last one."""
@@ -304,6 +307,11 @@ class Cells(Linear):
         form = self._held[key]
         assert isinstance(form, Form)
         return form.form
+
+
+def as_value(element: Load) -> Expr:
+    """An element as scalars compute with it: floats of 16 bits as f32."""
+    return Call("cast", (element,), "f32") if element.type in FLOATS and element.type != "f32" else element
 
 
 def _kernel_type(s: Scalar) -> str:

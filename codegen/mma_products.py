@@ -38,6 +38,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.mma_cells import as_value
 from tang_egg.codegen.mma_domain import Range, needs_mask
 from tang_egg.codegen.mma_frame import Frame
 from tang_egg.codegen.mma_linear import COLUMN, Place, Value, cell_of, put
@@ -88,7 +89,7 @@ class Products(Frame):
             r for x in lifts if not p.contractions for r in walk(x)
             if isinstance(r, Read) and p.stream in free(r) and p.row not in free(r)
         )  # fmt: skip
-        self.ahead_of = {} if p.direct else {r: array("columns", "f32", g.stream // 4) for r in beside}
+        self.ahead_of = {} if p.direct else {r: array("columns", r.source.dtype, g.stream // 4) for r in beside}
         self.packed = []
         if p.matrices and not p.direct:
             if p.contractions:
@@ -203,17 +204,28 @@ class Products(Frame):
                 box, inside, line = Form(64 // width * variable("group")), chunk, number(0)
             self.w.out.append(LoadTile(target, 4 * chunk, placed.stage, slot, box, inside, line, major))
 
-    def _fetch_columns(self, streams: Streams, first: Affine) -> None:
-        """Reads of one value per column are issued before their tile is awaited, to be there when it is."""
+    def _fetch_columns(self, streams: Streams, found: Range, step: Affine) -> None:
+        """Reads of one value per column are issued a step before their tile is awaited, to be there when it is.
+
+        They stay in the type that memory has them in, so that nothing waits for them before they are needed.
+        """
+        if not self.ahead_of:
+            return
+        w = self.w
+        own = step if step.value == 0 else w.integer("next", Call("min", (Form(step), Form(found.count - 1)), "i64"))
+        first = w.integer("column", Form(self._k(found, own) + self.column_offset))
         for read, held in self.ahead_of.items():
 
-            def step(j: Affine, read: Read = read, held: Buffer = held) -> None:
+            def one(j: Affine, read: Read = read, held: Buffer = held) -> None:
                 for e in (0, 1):
-                    value = streams.cells.value(read, Place(0, e, j))
-                    self.w.out.append(Store(held, Form(2 * j + e), value))
+                    w.out.append(Store(held, Form(2 * j + e), streams.cells.element(read, Place(0, e, j))))
 
-            with streams.cells.over(self.plan.stream, first):
-                streams.cells.columns(self.g.stream, step)
+            with streams.cells.scope(), streams.cells.over(self.plan.stream, first):
+                streams.cells.columns(self.g.stream, one)
+
+    def _know_columns(self, streams: Streams) -> None:
+        """The values per column that were fetched are those that scalars see."""
+        for read, held in self.ahead_of.items():
             streams.cells.known[read] = Value(COLUMN, partial(_column_held, held))
 
     def _release_resident(self) -> None:
@@ -302,4 +314,4 @@ class Products(Frame):
 
 def _column_held(held: Buffer, at: Place) -> Expr:
     assert at.j is not None
-    return Load(held, Form(2 * at.j + at.e), "f32")
+    return as_value(Load(held, Form(2 * at.j + at.e), held.type))
