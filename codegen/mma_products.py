@@ -49,7 +49,6 @@ from tang_egg.codegen.mma_state import Streams
 from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts
 from tang_egg.ir import EVERYWHERE, Read, Scalar, Test, free, walk
 
-
 LEAD = number(4)
 """The barrier at which the first of two consumers tells the second that it has its lead."""
 
