@@ -68,7 +68,8 @@ class Cells(Linear):
     """Evaluates scalars at the places of one fragment; see the module text.
 
     `fixed`: forms of the indices that are the same for the whole tile. `rows`: the row index at h = 0, 1.
-    `ragged`: whether tiles along an index may run past its end; they are taken to unless it says otherwise.
+    `ragged`: whether tiles along an index may run past its end; they are taken to unless it says otherwise. `rounded`:
+    whether all that is asked for is an output of 16 bits.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Cells(Linear):
         self.first: Affine = affine(0)
         self.known: dict[Scalar, Value] = {}
         self.ragged: dict[Index, bool] = {}
+        self.rounded = False
         self.settled: list[tuple[Scalar, dict[Scalar, float], float]] = []
         self._gone: set[Scalar] = set()
         self._held: dict[object, Expr] = {}
@@ -171,6 +173,10 @@ class Cells(Linear):
             inner = self._exp(Apply("mul", (s.args[0], Const(2.0))), at, level)
             below = Call("fast_recip", (Call("add", (inner, Literal(1.0, "f32")), "f32"),), "f32")
             return Call("fma", (Literal(-2.0, "f32"), below, Literal(1.0, "f32")), "f32")
+        if op == "add" and self.rounded and Const(1.0) in s.args:
+            inner = next((a for a in s.args if isinstance(a, Apply) and a.op == "erf" and self.level(a) == CELL), None)
+            if inner is not None and inner not in self.known:  # half the instructions, right where the sum vanishes
+                return Call("quick_one_plus_erf", (self.value(inner.args[0], at),), "f32")
         if op == "erf" and level == CELL:
             return self._erf(self.w.let("x", self.value(s.args[0], at)))
         if op == "log":

@@ -27,6 +27,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.legalize_quick import ROUNDED
 from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put, register
 from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_products import Products
@@ -77,11 +78,13 @@ class Outputs(Products):
         first = w.integer("column", Form(here[p.column] + self.column_offset))
         plain = p.part_of(p.matrices[0].part)
         if t.body is not plain:
+            streams.cells.rounded = t.dtype in ROUNDED
             with streams.cells.over(p.column, first):
                 streams.cells.cells(
                     g.columns,
                     lambda at: w.out.append(put(acc, at, streams.cells.value(t.body, at))),
                 )
+            streams.cells.rounded = False
         at = {**here, p.row: here[p.row] + 64 * variable("group")}
         if self.schedule.straight:
             with streams.cells.over(p.column, first):

@@ -176,6 +176,16 @@ def test_a_lead_compiles_without_spills() -> None:
     cuda_compile.check_clean(cuda_compile.compiled(cuda.source(kernel)))
 
 
+@pytest.mark.parametrize(("dtype", "quick"), [("bf16", True), ("f32", False)])
+def test_one_plus_erf_is_one_function_before_an_output_of_16_bits(dtype: str, quick: bool) -> None:
+    g = biased()
+    (y,) = outputs_of(g)
+    outputs = (replace(y, dtype=dtype),)
+    text = cuda.source(lower_mma("biased", outputs, forced(outputs, 128, "", 2))).rpartition("__global__")[2]
+    assert ("te_quick_one_plus_erf(" in text) is quick
+    assert ("1.061405429f" in text) is not quick
+
+
 # ---- products whose left factors are made in registers ----
 
 
