@@ -174,9 +174,9 @@ class Cells(Linear):
             below = Call("fast_recip", (Call("add", (inner, Literal(1.0, "f32")), "f32"),), "f32")
             return Call("fma", (Literal(-2.0, "f32"), below, Literal(1.0, "f32")), "f32")
         if op == "add" and self.rounded and Const(1.0) in s.args:
-            inner = next((a for a in s.args if isinstance(a, Apply) and a.op == "erf" and self.level(a) == CELL), None)
-            if inner is not None and inner not in self.known:  # half the instructions, right where the sum vanishes
-                return Call("quick_one_plus_erf", (self.value(inner.args[0], at),), "f32")
+            above = next((a for a in s.args if isinstance(a, Apply) and a.op == "erf" and self.level(a) == CELL), None)
+            if above is not None and above not in self.known:  # half the instructions, right where the sum vanishes
+                return Call("quick_one_plus_erf", (self.value(above.args[0], at),), "f32")
         if op == "erf" and level == CELL:
             return self._erf(self.w.let("x", self.value(s.args[0], at)))
         if op == "log":
