@@ -61,7 +61,7 @@ class Frame:
         """
         p, stages = self.plan, self.schedule.stages or 2
         steps = -(-(p.stream.size.value or 0) // self.g.stream)
-        if self.g.groups != 2 or p.contractions:
+        if self.g.groups != 2 or p.contractions or self.live.bounds:
             raise Refused("one consumer leads another where two of them share the tiles of a plain stream")
         if not self.schedule.lead <= stages <= steps:
             raise Refused(f"a lead of {self.schedule.lead} in a ring of {stages}, for {steps} steps of a tile")

@@ -25,7 +25,7 @@ from tang_egg.pipeline import extract
 from tang_egg.schedule import Schedule, parse_schedule, print_schedule
 from tang_egg.verify import sample_inputs
 from tests import cuda_compile
-from tests.mma_graphs import attend, biased, gated, multiply, normed
+from tests.mma_graphs import attend, biased, decaying, gated, multiply, normed
 from tests.test_lower_mma import CLOSE, error, simulate
 
 ORDERS = ["early", "late", "random"]
@@ -128,8 +128,9 @@ def test_a_lead_that_could_not_be_taken_is_refused(more: str, stages: int, why: 
 def test_a_lead_needs_two_that_share_a_plain_stream() -> None:
     outputs = outputs_of(multiply(64, 200, 256))
     alone = replace(forced(outputs, 64, "lead=1"), consumers=1, tile=((plan(outputs).row.name, 64),))
-    attention = outputs_of(attend(1, 1, 256, 256, 64))
-    for o, s in ((outputs, alone), (attention, replace(device_schedules(attention)[0], lead=1))):
+    others = [outputs_of(g) for g in (attend(1, 1, 256, 256, 64), decaying())]
+    assert all(s.consumers == 2 for s in (device_schedules(o)[0] for o in others))
+    for o, s in ((outputs, alone), *((o, replace(device_schedules(o)[0], lead=1)) for o in others)):
         with pytest.raises(Refused, match="one consumer leads another"):
             lower_mma("lead", o, s)
 
