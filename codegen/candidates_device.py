@@ -34,6 +34,10 @@ LENGTHY = 4096
 COLUMNS = (256, 192, 128, 64)
 NARROW = 64
 """Rows up to which a product is narrow: one warp group has them all, and the other operand's way here is the cost."""
+PAIR = 1.16
+"""The time of two consumers over that of three, for as many rows, where no function or mask bounds a step: measured."""
+FEWER = 0.97
+"""Of the time of the usual widths of a tile, that of another one which is taken instead."""
 SLIM = 32
 """Columns of the least tile of a narrow product: where even such tiles leave units idle, the contraction is split."""
 SLOT = 256
@@ -148,13 +152,20 @@ def _busy(p: Plan) -> bool:
 
 
 def _effort(p: Plan, s: Schedule) -> float:
-    """A guess of the time per row: points visited, and what each tile of them costs beside its products.
+    """A guess of the time per row: points visited, what each tile of them costs beside its products, idle units.
 
-    Rounded, so that schedules of about the same effort stay in the order of preference.
+    Where rows differ in length, tickets fill the last round. Rounded, so that schedules of about the same effort stay
+    in the order of preference.
     """
-    stream = s.fold_of(p.stream.name).size
-    visited = live(p.group.where, p.stream, p.row, stream, 64 * s.consumers).visited()
-    return round(4.0 * math.log2(max(visited, 1.0) * (1.0 + 24.0 / stream)))
+    stream, rows = s.fold_of(p.stream.name).size, 64 * s.consumers
+    domain = live(p.group.where, p.stream, p.row, stream, rows)
+    effort = max(domain.visited(), 1.0) * (1.0 + 24.0 / stream)
+    if not domain.moves():
+        batch = prod(i.size.value or 1 for i in p.batch)
+        tiles = -(-_typical(p.row) // rows) * batch
+        effort *= -(-tiles // UNITS) * UNITS * rows / (_typical(p.row) * batch)
+        effort *= PAIR if s.consumers == 2 and not _busy(p) else 1.0
+    return round(4.0 * math.log2(effort))
 
 
 def _scoring(p: Plan) -> list[Schedule]:
@@ -196,8 +207,12 @@ def _narrow(p: Plan) -> list[Schedule]:
 
 
 def _boxed(p: Plan) -> list[int]:
-    """The columns of tiles whose outputs leave by bulk copies: whole lines of shared memory."""
-    return [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    """The columns of tiles whose outputs leave by bulk copies: the usual ones, and one that takes fewer rounds."""
+    found = [n for n in COLUMNS if n * len(p.matrices) <= 256] or [64]
+    if not p.direct or p.turned or any(m.right.major != "k" for m in p.matrices):
+        return found
+    best = min(range(found[0], found[-1], -16), key=lambda n: (_waves(p, n), -n), default=found[0])
+    return [best, *found] if _waves(p, best) < FEWER * min(_waves(p, n) for n in found) else found
 
 
 def _halved(p: Plan, columns: int) -> list[Schedule]:

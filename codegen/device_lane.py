@@ -36,6 +36,7 @@ _EXTRA: dict[str, Any] = {
     "log2": np.log2,
     "fma": lambda a, b, c: np.multiply(a, b, dtype=np.float64) + c,
     "fast_recip": lambda x: np.divide(1.0, x),
+    "quick_one_plus_erf": lambda x: np.add(1.0, ops.find("erf").meaning(x)),
     "fast_max": np.fmax,
     "fast_min": np.fmin,
     "round_tf32": lambda x: round_tf32(x, nearest=True),

@@ -1,7 +1,8 @@
 """Checks a launched kernel: barriers complete with what comes to them, as far as the structure of the roles tells.
 
 Signals that are awaited are arrived at, in each phase by as many as they say. An Expect counts the bytes of the copies
-that follow it in its block. Where a condition that threads or warp groups differ in decides, nothing is said.
+that follow it in its block. Where a condition that threads or warp groups differ in decides, nothing is said. Those
+that meet at a barrier agree on how many they are; one that only some warp groups wait at is announced by others.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def check_signals(kernel: Kernel, launch: d.Launch) -> None:
     for r in roles:
         _Bytes(kernel, r).block(r.body)
     _Arrivals(kernel, roles).check(launch.signals)
+    _check_meetings(kernel, roles)
 
 
 def inner(s: Stmt) -> Iterator[tuple[Stmt, ...]]:
@@ -44,6 +46,39 @@ def inner(s: Stmt) -> Iterator[tuple[Stmt, ...]]:
     elif isinstance(s, If):
         yield s.then
         yield s.otherwise
+
+
+def _check_meetings(kernel: Kernel, roles: list[d.Role]) -> None:
+    """Of barriers whose numbers are known."""
+    by_group = _follows(kernel, "group")
+    threads: dict[int, int] = {}
+    announced: set[int] = set()
+    waited: dict[int, str] = {}
+    for r in roles:
+        for s, some in _meetings(r.body, by_group, False):
+            id, where = constant(s.id), f"role '{r.name}', {describe(s)}"
+            if id is None:
+                continue
+            if threads.setdefault(id, s.threads) != s.threads:
+                what = f"{min(threads[id], s.threads)} and {max(threads[id], s.threads)} threads at barrier {id}"
+                refuse(kernel, what, where, "give all that meet at one barrier the same number of threads")
+            if isinstance(s, d.Announce):
+                announced.add(id)
+            elif some and s.threads > d.GROUP:
+                waited[id] = where
+    for id in waited.keys() - announced:
+        what = f"somebody waits at barrier {id} that nobody announces"
+        refuse(kernel, what, waited[id], "let the others Announce it, or all of them Sync")
+
+
+def _meetings(body: tuple[Stmt, ...], by_group: set[str], some: bool) -> Iterator[tuple[d.Sync | d.Announce, bool]]:
+    """The statements that meet at barriers, with whether only some warp groups of the role come to them."""
+    for s in body:
+        if isinstance(s, (d.Sync, d.Announce)):
+            yield s, some
+        inside = some or (isinstance(s, If) and bool(_names(s.condition) & by_group))
+        for b in inner(s):
+            yield from _meetings(b, by_group, inside)
 
 
 class _Bytes:

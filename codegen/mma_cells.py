@@ -68,7 +68,8 @@ class Cells(Linear):
     """Evaluates scalars at the places of one fragment; see the module text.
 
     `fixed`: forms of the indices that are the same for the whole tile. `rows`: the row index at h = 0, 1.
-    `ragged`: whether tiles along an index may run past its end; they are taken to unless it says otherwise.
+    `ragged`: whether tiles along an index may run past its end; they are taken to unless it says otherwise. `rounded`:
+    whether all that is asked for is an output of 16 bits.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Cells(Linear):
         self.first: Affine = affine(0)
         self.known: dict[Scalar, Value] = {}
         self.ragged: dict[Index, bool] = {}
+        self.rounded = False
         self.settled: list[tuple[Scalar, dict[Scalar, float], float]] = []
         self._gone: set[Scalar] = set()
         self._held: dict[object, Expr] = {}
@@ -171,6 +173,10 @@ class Cells(Linear):
             inner = self._exp(Apply("mul", (s.args[0], Const(2.0))), at, level)
             below = Call("fast_recip", (Call("add", (inner, Literal(1.0, "f32")), "f32"),), "f32")
             return Call("fma", (Literal(-2.0, "f32"), below, Literal(1.0, "f32")), "f32")
+        if op == "add" and self.rounded and Const(1.0) in s.args:
+            above = next((a for a in s.args if isinstance(a, Apply) and a.op == "erf" and self.level(a) == CELL), None)
+            if above is not None and above not in self.known:  # half the instructions, right where the sum vanishes
+                return Call("quick_one_plus_erf", (self.value(above.args[0], at),), "f32")
         if op == "erf" and level == CELL:
             return self._erf(self.w.let("x", self.value(s.args[0], at)))
         if op == "log":
@@ -261,6 +267,10 @@ class Cells(Linear):
     # -- reads of global memory
 
     def _read(self, s: Read, at: Place) -> Expr:
+        return as_value(self.element(s, at))
+
+    def element(self, s: Read, at: Place) -> Load:
+        """What a read finds, in the type that memory has it in."""
         buffer = self.buffers[s.source]
         total, stride, gathered = affine(0), affine(1), list[Expr]()
         for c, size in reversed(list(zip(s.coordinates, s.source.shape, strict=True))):
@@ -277,10 +287,9 @@ class Cells(Linear):
         index: Expr = Form(total)
         for g in gathered:
             index = Call("add", (index, g), "i64")
-        load = Load(buffer, index, buffer.type)
         if buffer.type == "f64":
             raise Refused("f64 inside a tile")
-        return load if buffer.type not in FLOATS or buffer.type == "f32" else Call("cast", (load,), "f32")
+        return Load(buffer, index, buffer.type)
 
     def _inside(self, c: Affine, at: Place) -> Affine:
         """A coordinate as a form over variables, with rows and columns past their axes moved back to the last one."""
@@ -304,6 +313,11 @@ class Cells(Linear):
         form = self._held[key]
         assert isinstance(form, Form)
         return form.form
+
+
+def as_value(element: Load) -> Expr:
+    """An element as scalars compute with it: floats of 16 bits as f32."""
+    return Call("cast", (element,), "f32") if element.type in FLOATS and element.type != "f32" else element
 
 
 def _kernel_type(s: Scalar) -> str:

@@ -24,7 +24,7 @@ from tang_egg.codegen.device import (
     MmaWait,
     Sync,
 )
-from tang_egg.codegen.kernel import Call, Expr, Form, If, Literal, Load, Stmt, Var, number, variable
+from tang_egg.codegen.kernel import Assign, Call, Expr, Form, If, Literal, Load, Stmt, Var, number, variable
 from tang_egg.codegen.mma_cells import Cells
 from tang_egg.codegen.mma_domain import Range, divided, tile_range
 from tang_egg.codegen.mma_memory import Ring
@@ -115,6 +115,7 @@ class Consumer(Outputs):
         assert ring is not None
         slot, _ = self.at[ring.name]
         pins = tuple(self.acc.values())
+        self._follow_the_first()
         self._one_behind(ring, "step", Form(found.count), lambda fresh: self._products(ring, slot, fresh, False), pins)
 
     def _staged(self, streams: Streams, found: Range) -> None:
@@ -124,28 +125,34 @@ class Consumer(Outputs):
         """
         w = self.w
         count = found.count
+        self._follow_the_first()
         if any(streams.follow(x.part) is not None for x in self.plan.matrices):
             self._staged_in_turn(streams, found)
             return
+        self._fetch_columns(streams, found, affine(0))
         self._left_factors(streams, found, affine(0), 0)
+        before = w.mutable("before", number(0))
         pairs = divided(count, 2)
         with w.loop("pair", number(0), pairs) as pair, streams.cells.scope():
             first = w.integer("step", Form(2 * pair))
-            self._product_beside(first, 0, lambda: self._left_factors(streams, found, first + 1, 1))
+            self._product_behind(first, 0, before)
+            self._left_factors(streams, found, first + 1, 1)
+            self._product_behind(first + 1, 1, before)
             more = Call("lt", (Form(first + 2), Form(count)), "bool")
-
-            def after() -> None:
-                with streams.cells.scope(), w.when(more):
-                    self._left_factors(streams, found, first + 2, 0)
-
-            self._product_beside(first + 1, 1, after)
+            with streams.cells.scope(), w.when(more):
+                self._left_factors(streams, found, first + 2, 0)
         last = w.integer("step", Form(count - 1))
         with w.when(Call("eq", (Call("umod", (Form(count), number(2)), "i64"), number(1)), "bool")):
-            self._product_beside(last, 0, lambda: None)
+            self._product_behind(last, 0, before)
+        ring = self.memory.outer
+        assert ring is not None
+        w.out.append(MmaWait(0, tuple(self.acc.values())))
+        w.out.append(Arrive(ring.empty, before, "warp"))
 
     def _staged_in_turn(self, streams: Streams, found: Range) -> None:
         """One tile after the other: accumulators that follow a statistic move between their products."""
         w = self.w
+        self._fetch_columns(streams, found, affine(0))
         with w.loop("step", number(0), Form(found.count)) as step, streams.cells.scope():
             factors = self._left_factors(streams, found, step, 0)
             self._rescale(factors, Call("lt", (number(0), Form(step)), "bool"))
@@ -161,12 +168,31 @@ class Consumer(Outputs):
         slot, phase = self.ahead
         with streams.cells.scope():
             k = self._k(found, step)
-            self._fetch_columns(streams, w.integer("column", Form(k + self.column_offset)))
             w.out.append(Await(ring.full, slot, phase))
             for o, b in zip(self.plan.staged, self.raw.values(), strict=True):
                 self._load(ring.of(o), b, slot)
             self.advance(ring, self.ahead)
-            return self._update(streams, found, k, {}, self.raw, self.live.masked, which)
+            self._know_columns(streams)
+            factors = self._update(streams, found, k, {}, self.raw, self.live.masked, which)
+        self._fetch_columns(streams, found, step + 1)
+        return factors
+
+    def _product_behind(self, step: Affine, which: int, before: Var) -> None:
+        """acc += P · B of a step with the set `which` is issued; then the product of the step before has ended.
+
+        So its set of registers may be written, its slot is handed back, and the matrix unit has something to do.
+        """
+        w, ring = self.w, self.memory.outer
+        assert ring is not None
+        slot, phase = self.at[ring.name]
+        w.out.append(MmaFence())
+        self._products(ring, slot, Call("eq", (Form(step), number(0)), "bool"), True, which)
+        w.out.append(MmaCommit())
+        self._tell(step)
+        w.out.append(MmaWait(1))
+        w.out.append(If(Call("lt", (number(0), Form(step)), "bool"), (Arrive(ring.empty, before, "warp"),)))
+        w.out.append(Assign(before.name, slot))
+        self.advance(ring, (slot, phase))
 
     def _product_beside(self, step: Affine, which: int, work: Callable[[], object], first: int = 0) -> None:
         """acc += P · B of a step with the set `which`, while `work` is done; the accumulator is new at step `first`."""
@@ -176,6 +202,8 @@ class Consumer(Outputs):
         w.out.append(MmaFence())
         self._products(ring, slot, Call("eq", (Form(step), number(first)), "bool"), True, which)
         w.out.append(MmaCommit())
+        if not self.plan.contractions:
+            self._tell(step)
         work()
         w.out.append(MmaWait(0, tuple(self.acc.values())))
         w.out.append(Arrive(ring.empty, slot, "warp"))

@@ -43,6 +43,8 @@ class Frame:
         self.maps: list[TensorMap] = list(dict.fromkeys(x.map for r in self.memory.rings for x in r.placed))
         self.signals: list[Signal] = [s for r in self.memory.rings for s in (r.full, r.empty)]
         self.tickets = bool(schedule.tickets) and self.memory.resident is not None
+        if schedule.lead:
+            self._check_lead()
         self.out_maps: dict[Tensor, TensorMap] = {}
         self.out_stage: Stage | None = None
         self._plan_outputs()
@@ -50,6 +52,19 @@ class Frame:
 
     def _global(self, s: Source, role: str) -> Buffer:
         return Buffer(self.w.name(s.name), s.dtype, "global", product(s.shape), role)
+
+    def _check_lead(self) -> None:
+        """Refuses a lead that could not be taken, or that would let the first consumer be two tiles ahead.
+
+        The ring holds what the first has read and the second has not, so it is ahead by `stages` steps at most; where
+        a tile has fewer steps, it could announce the next tile before the second has heard of this one.
+        """
+        p, stages = self.plan, self.schedule.stages or 2
+        steps = -(-(p.stream.size.value or 0) // self.g.stream)
+        if self.g.groups != 2 or p.contractions or self.live.bounds:
+            raise Refused("one consumer leads another where two of them share the tiles of a plain stream")
+        if not self.schedule.lead <= stages <= steps:
+            raise Refused(f"a lead of {self.schedule.lead} in a ring of {stages}, for {steps} steps of a tile")
 
     def _plan_outputs(self) -> None:
         wide = [t for t in self.plan.outputs if self.plan.column in t.axes]

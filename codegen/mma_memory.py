@@ -87,7 +87,11 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
         size = asked or constant(plan.column)
         columns = rounded(size, plan.width if any(m.right.major == "mn" for m in plan.matrices) else 8)
         wide = next((t for t in plan.outputs if plan.column in t.axes), None)
-        columns = rounded(columns, LINE // _bytes(wide)) if wide is not None and not schedule.straight else columns
+        if wide is not None and not schedule.straight:
+            line = LINE // _bytes(wide)
+            # whole lines of shared memory leave; the last one of a tile may begin inside the one before it
+            apart = asked > line and not plan.turned and not schedule.reuse
+            columns = rounded(columns, line // 4 if apart else line)
     if rows != 64 * groups:
         raise Refused(f"{rows} rows for {groups} groups of 64")
     if stream % step or stream < step or (plan.direct and stream % plan.width):

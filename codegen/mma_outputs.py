@@ -27,6 +27,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.legalize_quick import ROUNDED
 from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put, register
 from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_products import Products
@@ -77,11 +78,13 @@ class Outputs(Products):
         first = w.integer("column", Form(here[p.column] + self.column_offset))
         plain = p.part_of(p.matrices[0].part)
         if t.body is not plain:
+            streams.cells.rounded = t.dtype in ROUNDED
             with streams.cells.over(p.column, first):
                 streams.cells.cells(
                     g.columns,
                     lambda at: w.out.append(put(acc, at, streams.cells.value(t.body, at))),
                 )
+            streams.cells.rounded = False
         at = {**here, p.row: here[p.row] + 64 * variable("group")}
         if self.schedule.straight:
             with streams.cells.over(p.column, first):
@@ -111,10 +114,10 @@ class Outputs(Products):
                 else:
                     w.out += body
 
-    def _coordinates(self, t: Tensor, at: dict[Index, Affine], box: int, width: int, row: int = 0) -> tuple[Expr, ...]:
+    def _coordinates(self, t: Tensor, at: dict[Index, Affine], column: int, row: int = 0) -> tuple[Expr, ...]:
         p = self.plan
         assert p.column is not None
-        mapping = {**at, p.column: at[p.column] + box * width, p.row: at[p.row] + row}
+        mapping = {**at, p.column: at[p.column] + column, p.row: at[p.row] + row}
         return tuple(Form(mapping[i]) for i in t.axes)
 
     def _chunk(
@@ -130,23 +133,24 @@ class Outputs(Products):
         self.w.out.append(StoreTile(stage, slot, box, inside, line, (a, b, c, d), major))
 
     def _leave_in_turn(self, t: Tensor, acc: Buffer, at: dict[Index, Affine]) -> None:
-        """Box by box through two buffers of this warp group."""
+        """Box by box through two buffers of this warp group; the last box may write columns of the one before again."""
         w, stage = self.w, self.out_stage
         assert stage is not None
         group = variable("group")
         step = 8 if stage.type == "f32" else 16
         boxes = -(-self.g.columns // stage.width)
         for box in range(boxes):
+            first = min(box * stage.width, self.g.columns - stage.width)
             slot = Form(2 * group + box % 2)
             # with an odd number of boxes the last one of the tile before lay in the first one's buffer
             pending = 0 if box == 0 and boxes % 2 else 1
             w.out.append(If(self.first_thread(), (CopyDrain(pending, True),)))
             w.out.append(Sync(Form(1 + group), 128))
-            for inside in range(min(stage.width, self.g.columns - box * stage.width) // step):
-                self._chunk(stage, slot, number(0), inside, number(0), acc, box * stage.width + inside * step)
+            for inside in range(stage.width // step):
+                self._chunk(stage, slot, number(0), inside, number(0), acc, first + inside * step)
             w.out.append(ProxyFence())
             w.out.append(Sync(Form(1 + group), 128))
-            copy = CopyOut(self.out_maps[t], stage, slot, 0, number(0), self._coordinates(t, at, box, stage.width))
+            copy = CopyOut(self.out_maps[t], stage, slot, 0, number(0), self._coordinates(t, at, first))
             w.out.append(If(self.first_thread(), (copy, CopyCommit())))
             w.out.append(WarpSync())
 
@@ -168,7 +172,7 @@ class Outputs(Products):
             copies = tuple(
                 CopyOut(
                     self.out_maps[t], stage, slot, box, number(0),
-                    self._coordinates(t, at, block, stage.lines, box * stage.width),
+                    self._coordinates(t, at, block * stage.lines, box * stage.width),
                 )
                 for box in range(stage.boxes)
             )  # fmt: skip
@@ -189,7 +193,7 @@ class Outputs(Products):
         w.out.append(ProxyFence())
         w.out.append(Sync(Form(1 + group), 128))
         copies: list[Stmt] = [
-            CopyOut(self.out_maps[t], stage, slot, box, Form(64 * group), self._coordinates(t, at, box, stage.width))
+            CopyOut(self.out_maps[t], stage, slot, box, Form(64 * group), self._coordinates(t, at, box * stage.width))
             for box in range(-(-self.g.columns // stage.width))
         ]
         copies.append(CopyCommit())

@@ -7,6 +7,8 @@ from functools import partial
 
 from tang_egg.affine import Affine, affine
 from tang_egg.codegen.device import (
+    GROUP,
+    Announce,
     Arrive,
     Await,
     CopyDrain,
@@ -16,6 +18,7 @@ from tang_egg.codegen.device import (
     MmaFence,
     MmaWait,
     Packed,
+    Sync,
     Tile,
     WarpSync,
 )
@@ -35,6 +38,7 @@ from tang_egg.codegen.kernel import (
     number,
     variable,
 )
+from tang_egg.codegen.mma_cells import as_value
 from tang_egg.codegen.mma_domain import Range, needs_mask
 from tang_egg.codegen.mma_frame import Frame
 from tang_egg.codegen.mma_linear import COLUMN, Place, Value, cell_of, put
@@ -44,6 +48,9 @@ from tang_egg.codegen.mma_regroup import Regroup
 from tang_egg.codegen.mma_state import Streams
 from tang_egg.codegen.mma_tile import Masks, TileValues, absorbed_parts
 from tang_egg.ir import EVERYWHERE, Read, Scalar, Test, free, walk
+
+LEAD = number(4)
+"""The barrier at which the first of two consumers tells the second that it has its lead."""
 
 
 class Products(Frame):
@@ -81,7 +88,7 @@ class Products(Frame):
             r for x in lifts if not p.contractions for r in walk(x)
             if isinstance(r, Read) and p.stream in free(r) and p.row not in free(r)
         )  # fmt: skip
-        self.ahead_of = {} if p.direct else {r: array("columns", "f32", g.stream // 4) for r in beside}
+        self.ahead_of = {} if p.direct else {r: array("columns", r.source.dtype, g.stream // 4) for r in beside}
         self.packed = []
         if p.matrices and not p.direct:
             if p.contractions:
@@ -164,12 +171,26 @@ class Products(Frame):
             w.out.append(MmaFence())
             issue(Call("eq", (Form(step), number(0)), "bool"))
             w.out.append(MmaCommit())
+            self._tell(step)
             w.out.append(MmaWait(1))
             w.out.append(If(Call("lt", (number(0), Form(step)), "bool"), (Arrive(ring.empty, before, "warp"),)))
             w.out.append(Assign(before.name, slot))
             self.advance(ring, (slot, phase))
         w.out.append(MmaWait(0, pins))
         w.out.append(Arrive(ring.empty, before, "warp"))
+
+    def _follow_the_first(self) -> None:
+        """Before the products of a tile: the second of two consumers lets the first take its lead."""
+        if self.schedule.lead:
+            second = Call("eq", (Form(variable("group")), number(1)), "bool")
+            self.w.out.append(If(second, (Sync(LEAD, 2 * GROUP),)))
+
+    def _tell(self, step: Affine) -> None:
+        """After the products of a step: the first of two consumers says so once it has its lead."""
+        if self.schedule.lead:
+            first = Call("eq", (Form(variable("group")), number(0)), "bool")
+            taken = Call("eq", (Form(step), number(self.schedule.lead - 1)), "bool")
+            self.w.out.append(If(Call("and", (first, taken), "bool"), (Announce(LEAD, 2 * GROUP),)))
 
     def _load(self, placed: Placed, target: Buffer, slot: Expr) -> None:
         """The rows of this warp group of a staged operand, as packed pairs."""
@@ -182,17 +203,28 @@ class Products(Frame):
                 box, inside, line = Form(64 // width * variable("group")), chunk, number(0)
             self.w.out.append(LoadTile(target, 4 * chunk, placed.stage, slot, box, inside, line, major))
 
-    def _fetch_columns(self, streams: Streams, first: Affine) -> None:
-        """Reads of one value per column are issued before their tile is awaited, to be there when it is."""
+    def _fetch_columns(self, streams: Streams, found: Range, step: Affine) -> None:
+        """Reads of one value per column are issued a step before their tile is awaited, to be there when it is.
+
+        They stay in the type that memory has them in, so that nothing waits for them before they are needed.
+        """
+        if not self.ahead_of:
+            return
+        w = self.w
+        own = step if step.value == 0 else w.integer("next", Call("min", (Form(step), Form(found.count - 1)), "i64"))
+        first = w.integer("column", Form(self._k(found, own) + self.column_offset))
         for read, held in self.ahead_of.items():
 
-            def step(j: Affine, read: Read = read, held: Buffer = held) -> None:
+            def one(j: Affine, read: Read = read, held: Buffer = held) -> None:
                 for e in (0, 1):
-                    value = streams.cells.value(read, Place(0, e, j))
-                    self.w.out.append(Store(held, Form(2 * j + e), value))
+                    w.out.append(Store(held, Form(2 * j + e), streams.cells.element(read, Place(0, e, j))))
 
-            with streams.cells.over(self.plan.stream, first):
-                streams.cells.columns(self.g.stream, step)
+            with streams.cells.scope(), streams.cells.over(self.plan.stream, first):
+                streams.cells.columns(self.g.stream, one)
+
+    def _know_columns(self, streams: Streams) -> None:
+        """The values per column that were fetched are those that scalars see."""
+        for read, held in self.ahead_of.items():
             streams.cells.known[read] = Value(COLUMN, partial(_column_held, held))
 
     def _release_resident(self) -> None:
@@ -281,4 +313,4 @@ class Products(Frame):
 
 def _column_held(held: Buffer, at: Place) -> Expr:
     assert at.j is not None
-    return Load(held, Form(2 * at.j + at.e), "f32")
+    return as_value(Load(held, Form(2 * at.j + at.e), held.type))

@@ -64,6 +64,7 @@ NUMBERS: Mapping[str, tuple[int, ...]] = {
     "resident": (0, 1, 2),
     "overlap": (0, 1),
     "turns": (0, 1),
+    "lead": (0, 1, 2),
     "tickets": (0, 1),
     "supertile": (1, 8, 16, 32),
     "reuse": (0, 1),

@@ -27,6 +27,7 @@ device   ::= grid=i,j         output indices that threads (or warps, where a fol
              resident=2       tiles in flight of operands that stay for a whole tile of the output; 0: streamed too
              overlap=1        products of a tile run beside the scalar work of the next one
              turns=1          two consumers take turns on the matrix unit
+             lead=2           the first of two consumers is so many tiles of the stream ahead of the second
              tickets=1        blocks draw their tiles from a counter, instead of every blocks-th one
              supertile=16     row tiles (or batches, where rows differ in length) that follow each other
              reuse=1          outputs leave through the shared memory of the resident operand
@@ -103,6 +104,7 @@ class Schedule:
     resident: int = 0
     overlap: int = 0
     turns: int = 0
+    lead: int = 0
     tickets: int = 0
     supertile: int = 0
     reuse: int = 0

@@ -157,8 +157,8 @@ def test_every_row_and_every_proposal_can_be_forced(name: str, language: str) ->
 EVERY = Schedule(
     "stream", order=("i", "j"), parallel=("i",), tile=(("i", 8),), fold=(("k", FoldPlan("stream", 32)),), stage=("A",),
     chunk=64, grid=("i", "j"), warp=("j",), team=4, ahead=1, occupancy=9, across=("i", "j"), consumers=2,
-    stages=4, resident=2, overlap=1, turns=1, tickets=1, supertile=16, reuse=1, straight=1, early=1, unit="tf32",
-    accumulate="f64",
+    stages=4, resident=2, overlap=1, turns=1, lead=1, tickets=1, supertile=16, reuse=1, straight=1, early=1,
+    unit="tf32", accumulate="f64",
     store="stream", block=(("i", 96),),
 )  # fmt: skip
 
