@@ -166,7 +166,8 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None, beside: Beside | No
     dtypes = {o.dtype for o in operands}
     if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
-    tests = [*group.where.affine, *(s.condition for s in walk(*(t.body for t in outputs), *group.body) if isinstance(s, Test))]
+    bodies = tuple(t.body for t in outputs)
+    tests = [*group.where.affine, *(s.condition for s in walk(*bodies, *group.body) if isinstance(s, Test))]
     if not all(_short(c.form) for c in tests):
         raise Refused("conditions that may need more than 32 bits")
     if column is not None and column in _limiting(group):
@@ -181,7 +182,6 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None, beside: Beside | No
     if free_all - frozenset(axes) - {stream}:
         raise Refused("an index that no output has")
     _check_outputs(outputs, row, column, batch)
-    bodies = tuple(t.body for t in outputs)
     return Plan(
         outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop(), bodies, first
     )
