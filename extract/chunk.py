@@ -281,9 +281,9 @@ class _Cut:
 
     def _axes(self, value: Scalar, *own: Index) -> tuple[Index, ...]:
         """The axes of what is stored, in the order of the owner's: what is summed over inside stands where t does."""
-        here, known = self.owner.axes.index(self.p.t), free(value)
-        inner = [i for i in self.weight.inner if i in known]
-        named = [*self.owner.axes[:here], *own, *inner, *self.owner.axes[here + 1 :]]
+        known, axes = free(value), self.owner.axes
+        here = axes.index(self.p.t) if self.p.t in axes else 0
+        named = [*axes[:here], *own, *self.weight.inner, *(i for i in axes[here:] if i is not self.p.t)]
         listed = [i for i in named if i in known or i in own]
         return (*listed, *in_order(known - set(listed)))
 
