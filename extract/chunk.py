@@ -284,7 +284,7 @@ class _Cut:
         known, axes = free(value), self.owner.axes
         here = axes.index(self.p.t) if self.p.t in axes else 0
         named = [*axes[:here], *own, *self.weight.inner, *(i for i in axes[here:] if i is not self.p.t)]
-        listed = [i for i in named if i in known or i in own]
+        listed = [i for i in dict.fromkeys(named) if i in known or i in own]
         return (*listed, *in_order(known - set(listed)))
 
     def _narrow(self) -> str:
