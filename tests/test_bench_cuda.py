@@ -18,7 +18,7 @@ import pytest
 
 from bench import __main__ as command
 from bench import cuda, cuda_cells, cuda_memory, cuda_rows, cuda_timing, log, ratios
-from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, FLASH4, FLEX, JUDGED, OURS, Cell, cells, chosen
+from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, FLA, FLASH4, FLEX, JUDGED, OURS, Cell, cells, chosen
 from bench.cuda_rows import DeviceLost, Result
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.ir import Graph
@@ -445,7 +445,7 @@ def test_peers_agree_with_the_reference(cell: Cell, monkeypatch: pytest.MonkeyPa
     wanted = cuda_data.reference(cell, inputs)
     assert wanted.dtype == torch.float64
     assert list(wanted.shape) == [s.value for s in graph.outputs[0].shape]
-    on_gpu = (CUDNN, FLASH4)
+    on_gpu = (CUDNN, FLASH4, FLA)
     with torch.no_grad():
         for family in (f for f in cell.peers if f not in on_gpu and f != "FlashAttention-2"):
             call = cuda_peers.prepare(family, cell, inputs)
