@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tang_egg.affine import Affine, Index, affine
+from tang_egg.affine import Affine, Index, Inequality, affine
 from tang_egg.codegen.lower_scope import never_below_zero
 from tang_egg.codegen.mma_operand import Contraction, MatrixPart, Operand, Refused, factors, matrix, times
 from tang_egg.codegen.pack_plan import replaced
-from tang_egg.ir import Apply, Const, Coordinate, Inequality, Read, Reduce, Scalar, Tensor, Test, free, walk
+from tang_egg.ir import Apply, Const, Coordinate, Read, Reduce, Scalar, Tensor, Test, free, walk
 from tang_egg.monoid import SUM
 from tang_egg.rewrite import substitute
 

@@ -24,7 +24,7 @@ from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_plan import plan
 from tang_egg.codegen.pack_plan import replaced
 from tang_egg.interpret import interpret
-from tang_egg.ir import Graph, Input, Position, Read, Scalar, Scan, Tensor, Test, apply, const, walk
+from tang_egg.ir import Graph, Input, Position, Read, Scalar, Tensor, Test, apply, const, walk
 from tang_egg.pipeline import choose_schedules, extract_for
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run_layout import same_memory
@@ -51,8 +51,9 @@ def arrays_of(g: Graph) -> dict[str, Any]:
 
 def computed(program: Program, arrays: dict[str, Any], order: str = "random") -> dict[str, Any]:
     """The outputs of a program whose kernels run one after the other in NumPy; what they write starts as NaN."""
-    scans = [k.name for k in program.kernels if any(isinstance(s, Scan) for t in k.outputs for s in walk(t.body))]
-    chosen = choose_schedules(program, "cuda", dict.fromkeys(scans, "point"))
+    chosen = choose_schedules(program, "cuda")
+    warps = [n for n, s in chosen.items() if s.shape in ("warp", "scan", "split")]
+    chosen = choose_schedules(program, "cuda", dict.fromkeys(warps, "point"))
     memory = {i.name: np.array(arrays[i.name]).reshape(-1) for i in program.graph.inputs}
     for k in program.kernels:
         kernel = lower_device(k.name, k.outputs, chosen[k.name])
