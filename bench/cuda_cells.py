@@ -26,6 +26,7 @@ BYTES = {"bf16": 2, "tf32": 4, "f32": 4, "i32": 4, "bool": 1}
 OURS = "tang_egg"
 CUDNN, FLASH2, FLASH4 = "cuDNN", "FlashAttention-2", "FlashAttention-4"
 FLEX, COMPILE, EAGER, CUBLAS = "FlexAttention", "torch.compile", "eager torch", "cuBLAS"
+FLA = "flash-linear-attention"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Cell:
-    """One program at one shape. `peers` are families of systems, a system's name begins with its family."""
+    """One program at one shape. `peers` are families of systems, a system's name begins with its family.
+
+    `chunk`: points of a chunk of sums up to a point, where our kernels are asked for chunks.
+    """
 
     suite: str
     program: str
@@ -49,6 +53,7 @@ class Cell:
     flops: float
     bytes: float
     must: bool = False
+    chunk: int = 0
 
     @property
     def title(self) -> str:
@@ -80,6 +85,7 @@ JUDGED = {
     "cuda.block": Judged((COMPILE, EAGER), 1.0),
     "cuda.memory": Judged((COMPILE, EAGER), None),
     "cuda.narrow": Judged((CUBLAS,), None),
+    "cuda.linear": Judged((FLA, COMPILE), 1.0),
 }
 SUITES = tuple(JUDGED)
 
@@ -194,6 +200,21 @@ def block(n: int, dtype: str, must: bool = False) -> Cell:
     return Cell("cuda.block", "block", {"n": n}, dtype, graph, (COMPILE, EAGER), flops, words, must)
 
 
+def linear(program: str, b: int, n: int, chunk: int, must: bool = False) -> Cell:
+    """Sixteen heads of 128: linear attention or SSD, forward; q, k, v and the output cross memory once.
+
+    The least operations are those of an update of the state and a read of it for each point.
+    """
+    h, d = 16, 128
+    shape = {"b": b, "h": h, "n": n, "d": d}
+    build = {"linear_attention": cuda_graphs.linear_attention, "ssd": cuda_graphs.ssd}[program]
+    words = b * h * n * (8.0 * d + (4 if program == "ssd" else 0))
+    return Cell(
+        "cuda.linear", program, shape, "bf16", partial(build, b, h, n, d), (FLA, COMPILE), 4.0 * b * h * n * d * d,
+        words, must, chunk,
+    )  # fmt: skip
+
+
 @cache
 def cells() -> tuple[Cell, ...]:
     """All cells; those of the must-run subset come first, the quickest claims to check at their head."""
@@ -221,7 +242,12 @@ def cells() -> tuple[Cell, ...]:
     others += [block(n, dtype, must=dtype == "bf16") for dtype in ("bf16", "tf32") for n in (128, 512)]
     tables = [memory(program, 8192, 4096, must=True) for program in cuda_memory.MEMORY]
     rows = [narrow(m, n, 4096, must=m == 1) for m in (1, 16) for n in (14336, 4096)]
-    every = (*plain, *products, *variants, *others, *tables, *rows)
+    sums = [
+        linear(program, b, n, chunk, must=True)
+        for program in ("linear_attention", "ssd")
+        for b, n, chunk in ((1, 8192, 256), (1, 32768, 512), (8, 2048, 512))
+    ]
+    every = (*plain, *products, *variants, *others, *tables, *rows, *sums)
     return tuple(sorted(every, key=lambda c: not c.must))
 
 
@@ -239,5 +265,5 @@ def family(system: str) -> str | None:
     """The family of a system by its name; None for schedules that were forced, which stand in parentheses."""
     if system.startswith(OURS):
         return None if "(" in system else OURS
-    known = (CUDNN, FLASH2, FLASH4, FLEX, COMPILE, EAGER, CUBLAS)
+    known = (CUDNN, FLASH2, FLASH4, FLEX, COMPILE, EAGER, CUBLAS, FLA)
     return next((f for f in known if system.startswith(f)), None)

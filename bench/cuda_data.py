@@ -16,9 +16,13 @@ from bench.cuda_memory import PROGRAMS
 Tensor: TypeAlias = Any
 Tensors: TypeAlias = "dict[str, Tensor]"
 
+PART = 256
+"""Rows of a square of weights in the reference of sums up to a point."""
 ROWS = 2048
 """Rows of a chunk: 2048 rows of 16384 scores are 256 MiB in float64."""
 EPS = 1e-6
+SLOW = 16.0
+"""By what logarithms of decays are divided: a state falls to a third in about as many points."""
 
 
 def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
@@ -52,6 +56,12 @@ def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
         return {"Q": normal(s["b"], s["h"], s["g"], s["d"]), "K": normal(*keys), "V": normal(*keys)}
     if cell.program == "block":
         return _block_inputs(s["n"], normal, device)
+    if cell.suite == "cuda.linear":
+        found = {x: normal(s["b"], s["h"], s["n"], s["d"]) for x in "QKV"}
+        if cell.program == "ssd":
+            drawn = torch.randn(s["b"], s["h"], s["n"], generator=make, device=device, dtype=torch.float32)
+            found["g"] = F.logsigmoid(drawn) / SLOW
+        return found
     m, n, k = s["m"], s["n"], s["k"]
     scale = k**-0.5
     if cell.program == "rmsnorm_matmul":
@@ -113,6 +123,8 @@ def reference(cell: Cell, x: Tensors) -> Tensor:
         return F.scaled_dot_product_attention(*(x[name].double() for name in "QKV"))
     if cell.program == "block":
         return block({name: a.double() for name, a in x.items()})
+    if cell.suite == "cuda.linear":
+        return _summed(x)
     if cell.program == "cross_entropy":
         return _cross_entropy(x)
     if cell.program == "rmsnorm_matmul":
@@ -138,6 +150,49 @@ def _cross_entropy(x: Tensors) -> Tensor:
         logits = hidden.double() @ w.T
         found.append(torch.logsumexp(logits, -1) - logits.gather(-1, label[:, None])[:, 0])
     return torch.cat(found)
+
+
+def _summed(x: Tensors) -> Tensor:
+    """Linear attention, or with g SSD: a state is carried over rows of `PART`, within which weights make a square."""
+    q, k, v = (x[name].double() for name in "QKV")
+    b, h, n, d = q.shape
+    g = x["g"].double() if "g" in x else torch.zeros(b, h, n, dtype=torch.float64, device=q.device)
+    state = torch.zeros(b, h, d, v.shape[-1], dtype=torch.float64, device=q.device)
+    found = []
+    for first in range(0, n, PART):
+        a, kp, vp, total = (t[:, :, first : first + PART] for t in (q, k, v, g))
+        total = total.cumsum(-1)
+        weight = torch.tril(torch.exp((total[..., :, None] - total[..., None, :]).clamp(max=0.0)) * (a @ kp.mT))
+        found.append(weight @ vp + total.exp()[..., None] * (a @ state))
+        last = total[..., -1:]
+        state = last.exp()[..., None] * state + (kp * (last - total).exp()[..., None]).mT @ vp
+    return torch.cat(found, 2)
+
+
+def chunked(q: Tensor, k: Tensor, v: Tensor, g: Tensor | None = None, points: int = 128) -> Tensor:
+    """Linear attention, or with g SSD, in chunks as a user of torch writes them, in the type of the inputs.
+
+    Within a chunk weights make a square; states of chunks go to all later ones, with g by a square of decays.
+    """
+    b, h, n, _ = q.shape
+    q, k, v = (t.view(b, h, n // points, points, t.shape[-1]) for t in (q, k, v))
+    below = torch.ones(points, points, dtype=torch.bool, device=q.device).tril()
+    weight = q @ k.mT
+    if g is None:
+        added = (k.mT @ v).float()
+        state = added.cumsum(2) - added
+        return ((weight * below) @ v + q @ state.to(q.dtype)).view(b, h, n, -1)
+    total = g.view(b, h, n // points, points).cumsum(-1)
+    fade = torch.exp((total[..., :, None] - total[..., None, :]).masked_fill(~below, -math.inf))
+    added = (k * torch.exp(total[..., -1:] - total)[..., None].to(k.dtype)).mT @ v
+    ends = total[..., -1].cumsum(-1)
+    count = ends.shape[-1]
+    later = torch.ones(count, count, dtype=torch.bool, device=q.device).tril(-1)
+    apart = (ends - total[..., -1])[..., :, None] - ends[..., None, :]
+    passed = torch.exp(apart.masked_fill(~later, -math.inf)).to(q.dtype)
+    state = (passed @ added.flatten(3)).view(added.shape)
+    carried = torch.exp(total)[..., None].to(q.dtype) * (q @ state)
+    return ((weight * fade).to(q.dtype) @ v + carried).view(b, h, n, -1)
 
 
 def _attention(program: str, x: Tensors) -> Tensor:

@@ -77,6 +77,28 @@ def decode(b: int, hk: int, group: int, n: int, d: int) -> Graph:
     return graph("decode", O=layers.attention(q, k, v))
 
 
+def linear_attention(b: int, h: int, n: int, d: int) -> Graph:
+    """Attention without a softmax over what came before: O[t] = Σ_{s ≤ t} (Q[t] · K[s]) V[s], quadratic as written."""
+    return graph("linear_attention", _weighted(b, h, n, d, None))
+
+
+def ssd(b: int, h: int, n: int, d: int) -> Graph:
+    """The same with a decay that each step chooses: weights exp(L[t] - L[s]) of summed logarithms g [b, h, n]."""
+    return graph("ssd", _weighted(b, h, n, d, te.input("g", (b, h, n), "f32")))
+
+
+def _weighted(b: int, h: int, n: int, d: int, g: te.Array | None) -> te.Array:
+    q, k, v = (te.input(x, (b, h, n, d), "bf16") for x in "QKV")
+    (i, a), c = (Index("b", affine(b)), Index("h", affine(h))), Index("c", affine(d))
+    t, s, r = (Index(x, affine(n)) for x in "tsr")
+    x = te.index("x")
+    weight = te.tensor(None, (i, a, t, s), te.sum(x, q[i, a, t, x] * k[i, a, s, x]), hint="score")[i, a, t, s]
+    if g is not None:
+        total = te.tensor(None, (i, a, t), te.sum(r, g[i, a, r], where=r <= t), hint="total")
+        weight = e.exp(total[i, a, t] - total[i, a, s]) * weight
+    return te.tensor("O", (i, a, t, c), te.sum(s, weight * v[i, a, s, c], where=s <= t), "bf16")
+
+
 def block(n: int, dtype: str) -> Graph:
     """RMSNorm, causal attention of grouped heads with rotary positions, RMSNorm, SwiGLU; both residual sums.
 

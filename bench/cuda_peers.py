@@ -5,6 +5,11 @@ README.md beside this) in a folder that `--peers` names. Its call is
 
     from flash_attn.cute import flash_attn_func   # of the distribution flash-attn-4; it compiles each head size anew
     out, logsumexp = flash_attn_func(q, k, v, causal=True)   # q, k, v and out are [b, n, h, d], contiguous
+
+flash-linear-attention (fla-core) takes q, k, v [b, n, h, d] and logarithms of decays g [b, n, h]:
+
+    from fla.ops.simple_gla import chunk_simple_gla      # (q, k, v, g, scale=...) gives (out, state)
+    from fla.ops.linear_attn import chunk_linear_attn    # (q, k, v, scale=..., normalize=False) gives the same
 """
 
 from __future__ import annotations
@@ -18,8 +23,8 @@ from typing import Any, TypeAlias
 import torch
 import torch.nn.functional as F
 
-from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, EAGER, FLASH2, FLASH4, FLEX, Cell
-from bench.cuda_data import EPS, Tensor, Tensors, block
+from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, EAGER, FLA, FLASH2, FLASH4, FLEX, Cell
+from bench.cuda_data import EPS, Tensor, Tensors, block, chunked
 from bench.cuda_graphs import CAP, WINDOW
 from bench.cuda_memory import PROGRAMS
 
@@ -67,6 +72,9 @@ def version(family: str) -> str:
     if family == FLASH4:
         import_module("flash_attn.cute")
         return f"{FLASH4} {metadata.version('flash-attn-4')}"
+    if family == FLA:
+        import_module("fla.ops.simple_gla")
+        return f"{FLA} {metadata.version('fla-core')}"
     if family == CUBLAS:
         try:
             number = metadata.version("nvidia-cublas")
@@ -84,6 +92,7 @@ def prepare(family: str, cell: Cell, x: Tensors) -> Held:
     if family in (CUDNN, FLASH2):
         return _sdpa(family, cell, x)
     makers: dict[str, Prepare] = {FLASH4: _flash4, FLEX: _flex, CUBLAS: _cublas, COMPILE: _compiled, EAGER: _eager}
+    makers[FLA] = _fla
     return makers[family](cell, x)
 
 
@@ -118,6 +127,15 @@ def _flash4(cell: Cell, x: Tensors) -> Held:
         return found[0] if isinstance(found, tuple) else found
 
     return Held(compute, lambda t: t.transpose(1, 2))
+
+
+def _fla(cell: Cell, x: Tensors) -> Held:
+    q, k, v = (x[name].transpose(1, 2).contiguous() for name in "QKV")
+    if cell.program == "ssd":
+        decayed, g = import_module("fla.ops.simple_gla").chunk_simple_gla, x["g"].transpose(1, 2).contiguous()
+        return Held(lambda: decayed(q, k, v, g, scale=1.0)[0], lambda t: t.transpose(1, 2))
+    plain = import_module("fla.ops.linear_attn").chunk_linear_attn
+    return Held(lambda: plain(q, k, v, scale=1.0, normalize=False)[0], lambda t: t.transpose(1, 2))
 
 
 def _flex(cell: Cell, x: Tensors) -> Held:
@@ -159,6 +177,8 @@ def _formula(cell: Cell, x: Tensors) -> tuple[Callable[..., Tensor], tuple[Tenso
     """What eager torch runs and torch.compile compiles, and its arguments."""
     if cell.program in PROGRAMS:
         return partial(PROGRAMS[cell.program].formula, torch), tuple(x.values())
+    if cell.suite == "cuda.linear":
+        return chunked, tuple(x.values())
     if cell.program == "block":
         if cell.dtype == "tf32":
             torch.backends.cuda.matmul.allow_tf32 = True

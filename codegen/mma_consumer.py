@@ -200,7 +200,7 @@ class Consumer(Outputs):
         assert ring is not None
         slot, phase = self.at[ring.name]
         w.out.append(MmaFence())
-        self._products(ring, slot, Call("eq", (Form(step), number(first)), "bool"), True, which)
+        self._products(ring, slot, self._fresh(step, first), True, which)
         w.out.append(MmaCommit())
         if not self.plan.contractions:
             self._tell(step)
@@ -213,6 +213,8 @@ class Consumer(Outputs):
         w, m = self.w, self.memory
         inner, outer = m.inner, m.outer
         assert inner is not None
+        self._begin()
+        self._begun(streams)
         for start, stop, masked in self._segments(found, affine(0)):
             with w.loop("step", Form(start), Form(stop)) as step, streams.cells.scope():
                 k = self._k(found, step)
@@ -254,7 +256,9 @@ class Consumer(Outputs):
         inner, outer = m.inner, m.outer
         assert inner is not None
         assert outer is not None
+        self._begin()
         self._scores(inner)
+        self._begun(streams)
         with streams.cells.scope():
             self._update(streams, found, self._k(found, affine(0)), self.scores, {}, None)
         self._pack()
@@ -282,7 +286,7 @@ class Consumer(Outputs):
         w.out.append(MmaCommit())
         w.out.append(Await(outer.full, oslot, ophase))
         w.out.append(MmaFence())
-        self._products(outer, oslot, Call("eq", (Form(step), number(1)), "bool"), True)
+        self._products(outer, oslot, self._fresh(step, 1), True)
         w.out.append(MmaCommit())
         if turns:
             w.out.append(Announce(Form(5 - group), 256))

@@ -3,6 +3,7 @@
     resident ring   left operands of contractions, whole along their contraction index: one tile per tile of rows
     inner ring      right operands of contractions (and left ones where they are too long to stay), per streamed tile
     outer ring      right operands of matrix parts, and left ones that are read as they stand or staged
+    carried ring    the right operand of the product that an accumulator begins with, once per tile of rows
 
 A ring is a few slots; all operands of a slot arrive under one signal and leave under another.
 """
@@ -132,7 +133,7 @@ def _bytes(t: Tensor) -> int:
 def _operands(plan: Plan) -> list[Operand]:
     found = [o for c in plan.contractions for o in (c.left, c.right)]
     found += [m.right for m in plan.matrices] + [m.plain for m in plan.matrices if m.plain is not None]
-    return [*found, *plan.staged]
+    return [*found, *plan.staged, *([plan.carried.right] if plan.carried is not None else [])]
 
 
 def _check_overhang(o: Operand, inner: int) -> None:
@@ -173,6 +174,11 @@ class Memory:
             assert self.inner is not None
             self._place(left, c.left, whole, g.rows)
             self._place(self.inner, c.right, whole, g.stream)
+        self.carried = self._ring("carried", 1, warps) if plan.carried is not None else None
+        if self.carried is not None and plan.carried is not None:
+            if self.resident is None:
+                raise Refused("a product beside the stream whose left operand does not stay")
+            self._place(self.carried, plan.carried.right, rounded(constant(plan.carried.index), plan.width), g.columns)
         for o in self._outer_left():
             assert self.outer is not None
             self._place(self.outer, o, g.stream, self._left_lines(o))
@@ -192,7 +198,7 @@ class Memory:
 
     @property
     def rings(self) -> list[Ring]:
-        return [r for r in (self.resident, self.inner, self.outer) if r is not None]
+        return [r for r in (self.resident, self.carried, self.inner, self.outer) if r is not None]
 
     def _outer_left(self) -> Iterable[Operand]:
         if self.plan.direct:

@@ -32,7 +32,7 @@ from tang_egg.codegen.mma_linear import CELL, ROW, Place, Value, cell_of, put, r
 from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_products import Products
 from tang_egg.codegen.mma_state import Streams
-from tang_egg.ir import Tensor, free
+from tang_egg.ir import Scalar, Tensor, free
 
 
 class Outputs(Products):
@@ -48,41 +48,41 @@ class Outputs(Products):
             streams.cells.known[p.part_of(n)] = Value(ROW, lambda at, r=registers: r[at.h])  # type: ignore[misc]
         for part, acc in self.acc.items():
             streams.cells.known[p.part_of(part)] = Value(CELL, partial(cell_of, acc))
-        for t in p.outputs:
+        for t, body in zip(p.outputs, p.bodies, strict=True):
             with streams.cells.scope():
                 if p.column is not None and p.column in t.axes:
-                    self._wide(t, streams, here)
+                    self._wide(t, body, streams, here)
                 else:
-                    self._narrow(t, streams)
+                    self._narrow(t, body, streams)
 
-    def _narrow(self, t: Tensor, streams: Streams) -> None:
+    def _narrow(self, t: Tensor, body: Scalar, streams: Streams) -> None:
         """One value per row: the first of the four threads of a row stores it."""
         w, p, cells = self.w, self.plan, streams.cells
         extra = [i for i in t.axes if i is not p.row and i not in p.batch]
-        if extra or (free(t.body) - {p.row, *p.batch}):
+        if extra or (free(body) - {p.row, *p.batch}):
             raise Refused(f"'{t.name}' has an axis of its own")
         lead = Call("eq", (Call("umod", (Form(self.lane), number(4)), "i64"), number(0)), "bool")
         if p.column is not None:
             lead = Call("and", (lead, Call("eq", (Form(self.first_column), number(0)), "bool")), "bool")
-        values = [cells.value(t.body, Place(h)) for h in (0, 1)]
+        values = [cells.value(body, Place(h)) for h in (0, 1)]
         for h in (0, 1):
             inside = Call("lt", (Form(cells.rows[h]), Form(p.row.size)), "bool")
             value = _as_stored(values[h], t)
             condition = Call("and", (lead, inside), "bool")
             w.out.append(If(condition, (Store(self.written[t], Form(_address(t, streams, Place(h))), value),)))
 
-    def _wide(self, t: Tensor, streams: Streams, here: dict[Index, Affine]) -> None:
+    def _wide(self, t: Tensor, body: Scalar, streams: Streams, here: dict[Index, Affine]) -> None:
         w, p, g = self.w, self.plan, self.g
         assert p.column is not None
         acc = next(iter(self.acc.values()))
         first = w.integer("column", Form(here[p.column] + self.column_offset))
         plain = p.part_of(p.matrices[0].part)
-        if t.body is not plain:
+        if body is not plain:
             streams.cells.rounded = t.dtype in ROUNDED
             with streams.cells.over(p.column, first):
                 streams.cells.cells(
                     g.columns,
-                    lambda at: w.out.append(put(acc, at, streams.cells.value(t.body, at))),
+                    lambda at: w.out.append(put(acc, at, streams.cells.value(body, at))),
                 )
             streams.cells.rounded = False
         at = {**here, p.row: here[p.row] + 64 * variable("group")}

@@ -15,12 +15,13 @@ product are all of this shape. Nothing here asks what the computation is called.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tang_egg.affine import Affine, Index
 from tang_egg.bounds import interval, prove_nonnegative
 from tang_egg.codegen.device import BYTES, LINE
 from tang_egg.codegen.lower_fold import group_of, part_of
+from tang_egg.codegen.mma_carried import Beside, Carried, carried, taken_up
 from tang_egg.codegen.mma_operand import (
     Contraction,
     MatrixPart,
@@ -54,7 +55,10 @@ from tang_egg.monoid import Follow
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A kernel seen as a stream of products. `staged`: reads of (row, stream) that are copied tile by tile."""
+    """A kernel seen as a stream of products. `staged`: reads of (row, stream) that are copied tile by tile.
+
+    `bodies`: what each output is made of, without the product `carried` that the accumulator begins with.
+    """
 
     outputs: tuple[Tensor, ...]
     group: Reduce
@@ -67,6 +71,8 @@ class Plan:
     rows: tuple[int, ...]
     staged: tuple[Operand, ...]
     dtype: str
+    bodies: tuple[Scalar, ...]
+    carried: Carried | None = None
 
     @property
     def width(self) -> int:
@@ -99,6 +105,9 @@ def plan(outputs: tuple[Tensor, ...]) -> Plan:
     Columns run along the last axis of the outputs; of f32, along another one if nothing can be accumulated by products
     else, and values that change along it would be folded for each of its points.
     """
+    rest, beside = taken_up(outputs)
+    if beside is not None:
+        return replace(_plan(rest, None, beside), outputs=outputs)
     found: Plan | Refused
     try:
         found = _plan(outputs, None)
@@ -124,7 +133,7 @@ def _others(outputs: tuple[Tensor, ...]) -> tuple[Index, ...]:
     return tuple(i for i in outputs[0].axes[:-1] if i in inner)
 
 
-def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
+def _plan(outputs: tuple[Tensor, ...], across: Index | None, beside: Beside | None = None) -> Plan:
     """The plan with columns along `across`, or else along the last axis."""
     group = _group(outputs)
     (stream,) = group.indices
@@ -150,13 +159,15 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     for n in needed:
         _check_component(group, n, n in rows)
     _check_statistics(group, needed)
+    first = carried(beside, row, column, found, matrices) if beside is not None else None
     staged = () if found else staged_operands([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
     operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
+    operands += [first.right] if first is not None else []
     dtypes = {o.dtype for o in operands}
     if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
-    bodies = [*(t.body for t in outputs), *group.body]
-    tests = [*group.where.affine, *(s.condition for s in walk(*bodies) if isinstance(s, Test))]
+    bodies = tuple(t.body for t in outputs)
+    tests = [*group.where.affine, *(s.condition for s in walk(*bodies, *group.body) if isinstance(s, Test))]
     if not all(_short(c.form) for c in tests):
         raise Refused("conditions that may need more than 32 bits")
     if column is not None and column in _limiting(group):
@@ -171,7 +182,9 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     if free_all - frozenset(axes) - {stream}:
         raise Refused("an index that no output has")
     _check_outputs(outputs, row, column, batch)
-    return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop())
+    return Plan(
+        outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop(), bodies, first
+    )
 
 
 def _check_outputs(outputs: tuple[Tensor, ...], row: Index, column: Index | None, batch: tuple[Index, ...]) -> None:

@@ -57,12 +57,14 @@ class Producer(Frame):
         lag = 1 if m.inner is not None and m.outer is not None and self.schedule.overlap else 0
 
         def resident() -> None:
-            ring = m.resident
-            if ring is None:
-                return
+            for ring in (m.resident, m.carried):
+                if ring is not None:
+                    once(ring)
+
+        def once(ring: Ring) -> None:
             slot, phase = at[ring.name]
             w.out.append(Await(ring.empty, slot, phase))
-            if drawn is not None:
+            if drawn is not None and ring is m.resident:
                 w.out.append(Store(self.drawn, slot, Call("cast", (drawn,), "i32")))
             starts = {**here, **{p.operand.inner: affine(0) for p in ring.placed}}
             w.out.extend(m.copies(ring, slot, starts))

@@ -288,6 +288,42 @@ class Products(Frame):
                             w.out.append(put(acc, at, Call("mul", (cell_of(acc, at), factor[h]), "f32")))
         w.out += body if when is None else [If(when, tuple(body))]
 
+    def _fresh(self, step: Affine, first: int) -> Expr:
+        """Whether the product of a step is the first of its accumulator."""
+        if self.plan.carried is not None:
+            return Literal(False, "bool")
+        return Call("eq", (Form(step), number(first)), "bool")
+
+    def _begin(self) -> None:
+        """Issues the product that the accumulator begins with, if there is one."""
+        c, ring = self.plan.carried, self.memory.carried
+        if c is None or ring is None:
+            return
+        assert self.memory.resident is not None
+        w, (slot, phase) = self.w, self.at[ring.name]
+        placed = ring.of(c.right)
+        w.out.append(Await(ring.full, slot, phase))
+        w.out.append(MmaFence())
+        (acc,) = self.acc.values()
+        a = self._operand(self.memory.resident.of(c.left), self.resident_slot, True)
+        b = self._operand(placed, slot, False)
+        w.out.append(Mma(acc, a, b, self._steps(placed.inner), Literal(True, "bool")))
+        w.out.append(MmaCommit())
+
+    def _begun(self, streams: Streams) -> None:
+        """Awaits that product, hands its operand back, and scales it row by row."""
+        c, ring = self.plan.carried, self.memory.carried
+        if c is None or ring is None:
+            return
+        w, at = self.w, self.at[ring.name]
+        ((part, acc),) = self.acc.items()
+        w.out.append(MmaWait(0, (acc,)))
+        w.out.append(Arrive(ring.empty, at[0], "warp"))
+        self.advance(ring, at)
+        if c.factor is not None:
+            both = [w.let("factor", streams.cells.value(c.factor, Place(h))) for h in (0, 1)]
+            self._rescale({part: (both[0], both[1])}, None)  # type: ignore[dict-item]
+
     def _pack(self) -> None:
         """The left factors, rounded and paired: accumulator registers become the operand of the next product."""
         w = self.w

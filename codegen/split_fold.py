@@ -104,7 +104,7 @@ def _split(
 def shares_of(p: Plan, units: int, rows: int = 128, columns: int = 256) -> int:
     """How many shares fill the chip once; 1 where splitting gains nothing or sizes are not known."""
     sizes = [i.size.value for i in (p.row, p.stream, *p.batch)]
-    if None in sizes or p.stream.size.value is None or not _whole(p):
+    if None in sizes or p.stream.size.value is None or p.carried is not None or not _whole(p):
         return 1
     row, stream, *batch = (n for n in sizes if n is not None)
     tiles = -(-row // rows) * prod(batch)

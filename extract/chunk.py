@@ -150,15 +150,18 @@ class _Chunking:
             for s in walk(body):
                 new = map_children(s, lambda c: done[c])  # noqa: B023 (used at once)
                 known = prefix_of(new) if s in wanted else None
-                done[s] = self._fold(t, known) if known is not None else new
+                done[s] = self._fold(t, known, s is body) if known is not None else new
             self.replaced[t] = replace(t, body=done[body])
         now = [*(self.replaced.get(t, t) for t in (*self.held, *self.scanned)), *self.made]
         held = dict.fromkeys(x for x in now if isinstance(x, Tensor))
         outputs = tuple(x for t in self.graph.outputs if isinstance(x := self.replaced[t], Tensor))
         return replace(self.graph, outputs=outputs), held
 
-    def _fold(self, owner: Tensor, p: Prefix) -> Scalar:
-        """A prefix fold as a read of what its chunks give; one that depends on its point by its end only is a scan."""
+    def _fold(self, owner: Tensor, p: Prefix, whole: bool) -> Scalar:
+        """A prefix fold as a read of what its chunks give; one that depends on its point by its end only is a scan.
+
+        `whole`: it is all that its owner is.
+        """
         if not any(p.t in free(b) for b in p.fold.body) and not _mentions(p.others, p.t):
             return self._scan(owner, p)
         size = p.t.size.value
@@ -170,7 +173,7 @@ class _Chunking:
             )
         if size <= self.length:
             return p.fold
-        return _Cut(self, owner, p, size).value()
+        return _Cut(self, owner, p, size, whole).value()
 
     def _scan(self, owner: Tensor, p: Prefix) -> Scalar:
         if p.strict or len(p.fold.indices) > 1 or not p.others.everywhere:
@@ -203,8 +206,8 @@ def _mentions(where: Domain, *indices: Index) -> bool:
 class _Cut:
     """One prefix sum being cut; see the module text for the names."""
 
-    def __init__(self, run: _Chunking, owner: Tensor, p: Prefix, size: int) -> None:
-        self.run, self.owner, self.p, self.size = run, owner, p, size
+    def __init__(self, run: _Chunking, owner: Tensor, p: Prefix, size: int, whole: bool) -> None:
+        self.run, self.owner, self.p, self.size, self.alone = run, owner, p, size, whole
         self.length = run.length
         _check_sum(p, owner)
         body = opened(p.fold.body[0], p.t, p.s)
@@ -266,16 +269,30 @@ class _Cut:
         where = moved(self.entering, {self.p.s: point})
         factors = [substitute(x, {self.p.s: point}) for x in w.right] + [g.into(end, point) for g in w.gates]
         own = Reduce(SUM, (self.b,), where, (product(factors),), 0)
-        axes = (self.r, *in_order(free(own) - {self.r}))
+        axes = self._axes(own, self.r)
         added = self.run.store(f"{self.owner.name}_added", axes, own)
         lifts: tuple[Scalar, ...] = (Read(added, tuple(map(affine, axes))),)
         monoid: Monoid = SUM
         if w.gates:
             lifts, monoid = (product(g.between(end, start) for g in w.gates), *lifts), AFFINE
         total = Scan(monoid, self.r, lifts, len(lifts) - 1)
-        axes = (self.r, *in_order(free(total) - {self.r}))
-        self._total = self.run.store(f"{self.owner.name}_state", axes, total)
+        self._total = self.run.store(f"{self.owner.name}_state", self._axes(total, self.r), total, self._narrow())
         return self._total
+
+    def _axes(self, value: Scalar, *own: Index) -> tuple[Index, ...]:
+        """The axes of what is stored, in the order of the owner's: what is summed over inside stands where t does."""
+        known, axes = free(value), self.owner.axes
+        here = axes.index(self.p.t) if self.p.t in axes else 0
+        named = [*axes[:here], *own, *self.weight.inner, *(i for i in axes[here:] if i is not self.p.t)]
+        listed = [i for i in dict.fromkeys(named) if i in known or i in own]
+        return (*listed, *in_order(known - set(listed)))
+
+    def _narrow(self) -> str:
+        """bf16 for states that are multiplied by nothing but reads of that type, as matrix units take them."""
+        inner = set(self.weight.inner)
+        beside = [x for x in self.weight.left if free(x) & inner]
+        same = bool(beside) and all(isinstance(x, Read) and x.source.dtype == "bf16" for x in beside)
+        return "bf16" if same else ""
 
     def _whole(self) -> Tensor:
         """What is carried into a chunk, read out at each of its points, and the sum within the chunk."""
@@ -300,8 +317,8 @@ class _Cut:
         if self.size % self.length:
             value = apply("select", Holds(point <= self.size - 1), value, const(0.0))
         self._hold_summed()
-        return self.run.store(f"{self.owner.name}_chunks", (self.u, self.a, *in_order(free(value) - {self.u, self.a})),
-                              value)  # fmt: skip
+        kind = self.owner.dtype if self.alone else ""
+        return self.run.store(f"{self.owner.name}_chunks", self._axes(value, self.u, self.a), value, kind)
 
     def _within(self, point: Affine, start: Affine) -> Scalar:
         """The sum over the points of t's own chunk."""

@@ -190,6 +190,7 @@ class CudaProgram:
         places: dict[Source, Placed] = dict(binding.temporaries)
         places.update(given.items())
         places.update(made.items())
+        places.update({t: made[o] for t, o in binding.shown.items()})
         pointers = {s: p.pointer if all(p.shape) else binding.nothing(s, self.driver) for s, p in places.items()}
         arrays = {t.name: donated(t, given) or made[t] for t in self.program.graph.outputs}
         held = (*places.values(), binding)

@@ -17,13 +17,13 @@ from tang_egg.codegen.dialects.cuda import arguments
 from tang_egg.codegen.kernel import Buffer, Kernel, Store, number
 from tang_egg.codegen.kernel_run import run_kernel
 from tang_egg.errors import BindError, InputError
-from tang_egg.ir import Source
+from tang_egg.ir import Source, Tensor
 from tang_egg.program import Program
 from tang_egg.run_arrays import NUMPY
 from tang_egg.run_cuda_arrays import Placed
 from tang_egg.run_cuda_driver import Driver, Function, MapSpec
 from tang_egg.run_cuda_maps import map_spec
-from tang_egg.run_layout import Built
+from tang_egg.run_layout import Built, same_memory
 
 Launch: TypeAlias = "tuple[Function, tuple[int, int, int], tuple[int, int, int], tuple[Any, ...], int]"
 """A kernel with grid, block, arguments and bytes of shared memory."""
@@ -47,12 +47,16 @@ class Step:
 
 @dataclass(slots=True)
 class Binding:
-    """What is kept for one assignment of the dims. `held` keeps counters and scratch alive."""
+    """What is kept for one assignment of the dims. `held` keeps counters and scratch alive.
+
+    `shown`: tensors that take the memory of an output, which is the same in another shape.
+    """
 
     shapes: dict[Source, tuple[int, ...]]
     temporaries: dict[Source, Placed]
     steps: tuple[Step, ...]
     held: tuple[Any, ...]
+    shown: dict[Tensor, Tensor] = field(default_factory=dict)
     _maps: dict[tuple[MapSpec, int], np.ndarray[Any, Any]] = field(default_factory=dict)
     _zeros: dict[Source, Any] = field(default_factory=dict)
 
@@ -107,15 +111,18 @@ def bind(
     for name, value in values.items():
         check_countable(f"dimension '{name}'", value, BindError)
     held: list[Any] = []
-    steps = tuple(_step(b, functions[id(b.kernel)], values, driver, held) for b in kernels)
-    ends = {*graph.inputs, *graph.outputs}
+    shown = same_memory(program)
+    copied = {(o,) for o in shown.values()}
+    run = [b for b in kernels if b.plan.outputs not in copied]
+    steps = tuple(_step(b, functions[id(b.kernel)], values, driver, held) for b in run)
+    ends = {*graph.inputs, *graph.outputs, *shown}
     temporaries: dict[Source, Placed] = {}
     for s in used:
         if s not in ends:
             array = driver.empty(shapes[s], NUMPY[s.dtype])
             temporaries[s] = Placed(driver.pointer(array), shapes[s], array, "cupy")
     driver.synchronize()  # another stream may launch first: counters must be zero by then
-    return Binding(shapes, temporaries, steps, tuple(held))
+    return Binding(shapes, temporaries, steps, tuple(held), shown)
 
 
 def _step(b: Built, function: Function, values: Mapping[str, int], driver: Driver, held: list[Any]) -> Step:

@@ -11,9 +11,22 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
-from tang_egg.affine import Affine
+from tang_egg.affine import Affine, Index, affine
 from tang_egg.codegen.kernel import Buffer, Kernel
-from tang_egg.ir import Input, Read, Reduce, Scan, Source, Tensor, children, sources
+from tang_egg.ir import (
+    Apply,
+    Const,
+    Coordinate,
+    Input,
+    Position,
+    Read,
+    Reduce,
+    Scan,
+    Source,
+    Tensor,
+    children,
+    sources,
+)
 from tang_egg.ops import BYTES
 from tang_egg.program import KernelPlan, Program
 from tang_egg.schedule import Schedule
@@ -89,6 +102,47 @@ def layout_of(program: Program, kernels: tuple[Built, ...]) -> Layout:
     ends: set[Source] = {*program.graph.inputs, *program.graph.outputs}
     temporaries = tuple(s for s in dict.fromkeys(slots) if s not in ends)
     return Layout(tuple(steps), tuple(slots), tuple(dims), temporaries)
+
+
+def same_memory(program: Program) -> dict[Tensor, Tensor]:
+    """Stored tensors that are outputs in another shape, element by element in the same order: each with its output.
+
+    One array can then be both, and the kernel that would copy it need not run.
+    """
+    stored, outputs = set(program.tensors), program.graph.outputs
+    found: dict[Tensor, Tensor] = {}
+    for o in outputs:
+        s = o.body
+        if o.into or not isinstance(s, Read) or not isinstance(s.source, Tensor) or s.source.dtype != o.dtype:
+            continue
+        if s.source in stored and s.source not in found and s.source not in outputs and _reshapes(o, s):
+            found[s.source] = o
+    return found
+
+
+def _reshapes(o: Tensor, read: Read) -> bool:
+    """Whether the coordinates of a read are the axes of an output in order, each whole or as i // c, i % c."""
+    left = list(zip(read.coordinates, read.source.shape, strict=True))
+    for i in o.axes:
+        if not left:
+            return False
+        c, size = left.pop(0)
+        if c == affine(i) and size == i.size:
+            continue
+        parted = _part(c, "idiv", i), _part(left[0][0], "imod", i) if left else None
+        if parted[0] is None or parted[0] != parted[1] or left[0][1].value != parted[0]:
+            return False
+        if size.value is None or i.size.value != size.value * parted[0]:
+            return False
+        left.pop(0)
+    return not left
+
+
+def _part(c: Coordinate, op: str, i: Index) -> int | None:
+    """By what `i` is divided in a coordinate i // by or i % by."""
+    if not isinstance(c, Apply) or c.op != op or c.args[0] != Position(affine(i)) or not isinstance(c.args[1], Const):
+        return None
+    return int(c.args[1].value)
 
 
 def in_place(program: Program, t: Tensor) -> bool:

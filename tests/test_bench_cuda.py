@@ -18,7 +18,7 @@ import pytest
 
 from bench import __main__ as command
 from bench import cuda, cuda_cells, cuda_memory, cuda_rows, cuda_timing, log, ratios
-from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, FLASH4, FLEX, JUDGED, OURS, Cell, cells, chosen
+from bench.cuda_cells import COMPILE, CUBLAS, CUDNN, FLA, FLASH4, FLEX, JUDGED, OURS, Cell, cells, chosen
 from bench.cuda_rows import DeviceLost, Result
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
 from tang_egg.ir import Graph
@@ -40,6 +40,7 @@ def small() -> list[Cell]:
     found += [cuda_cells.gemm_bias_gelu(40, 24, 16), cuda_cells.swiglu(40, 24, 16)]
     found += [cuda_cells.memory(program, 24, 40) for program in cuda_memory.MEMORY]
     found += [cuda_cells.decode(1, 64), cuda_cells.block(16, "bf16")]
+    found += [cuda_cells.linear(program, 1, 256, 128) for program in ("linear_attention", "ssd")]
     return [*found, cuda_cells.gemm(8, 40, 24, True, "bf16"), cuda_cells.narrow(3, 40, 24)]
 
 
@@ -63,6 +64,7 @@ def test_cells_are_distinct_and_complete() -> None:
         "cuda.block": 4,
         "cuda.memory": 9,
         "cuda.narrow": 4,
+        "cuda.linear": 6,
     }
     assert len({c.key for c in found}) == len({c.title for c in found}) == len(found)
     for c in found:
@@ -111,8 +113,9 @@ def test_every_graph_is_one_kernel_on_a_gpu(cell: Cell) -> None:
     """At its full size, where a processor's costs would have the scores of attention stored."""
     graph = cell.graph()
     program = extract(graph, costs=Costs(MATRIX_UNITS)).program
-    assert len(program.kernels) == 1
-    (output,) = program.kernels[0].outputs
+    *before, last = program.kernels
+    assert [k.name for k in before] == (["total"] if cell.program == "ssd" else [])
+    (output,) = last.outputs
     assert output.dtype == {"tf32": "f32"}.get(cell.dtype, "f32" if cell.program == "cross_entropy" else "bf16")
     assert [s.value for s in output.shape] == [s.value for s in graph.outputs[0].shape]
 
@@ -442,7 +445,7 @@ def test_peers_agree_with_the_reference(cell: Cell, monkeypatch: pytest.MonkeyPa
     wanted = cuda_data.reference(cell, inputs)
     assert wanted.dtype == torch.float64
     assert list(wanted.shape) == [s.value for s in graph.outputs[0].shape]
-    on_gpu = (CUDNN, FLASH4)
+    on_gpu = (CUDNN, FLASH4, FLA)
     with torch.no_grad():
         for family in (f for f in cell.peers if f not in on_gpu and f != "FlashAttention-2"):
             call = cuda_peers.prepare(family, cell, inputs)

@@ -18,7 +18,7 @@ from tang_egg.codegen.device import Launch, Stage, TensorMap
 from tang_egg.codegen.kernel import Buffer, Call, Form, Kernel, number
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.errors import BindError, CodegenError, InputError, TargetError
-from tang_egg.ir import Const, Graph, Input, Read, Tensor, apply, const
+from tang_egg.ir import Const, Graph, Input, Position, Read, Tensor, apply, const
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run_cuda import CudaProgram, function_name, load
 from tang_egg.run_cuda_driver import Driver, MapSpec, Unit
@@ -160,6 +160,21 @@ def test_arguments_stand_in_the_order_of_the_printed_kernel() -> None:
     assert counters.tolist() == [0, 0]
     assert driver.encoded == [(MapSpec("f32", (64, 5), (256,), (32, 64)), prepared.outputs["y"].ctypes.data)]
     assert x.name == "x" and driver.waits > 0
+
+
+def test_an_output_that_is_a_stored_tensor_in_another_shape_is_not_copied() -> None:
+    u, a, c, t = (Index(name, affine(size)) for name, size in (("u", 3), ("a", 4), ("c", 64), ("t", 12)))
+    x = Input("x", (affine(12), affine(64)), "f32")
+    stored = Tensor("stored", (u, a, c), Read(x, (4 * affine(u) + a, affine(c))), "f32")
+    at = Position(affine(t)), const(4, "i64")
+    y = Tensor("y", (t, c), Read(stored, (apply("idiv", *at), apply("imod", *at), affine(c))), "f32")
+    driver = StandIn()
+    graph = Graph("g", (x,), (y,))
+    kernels = [((o,), device_kernel((o,), (), tiles=number(1))) for o in (stored, y)]
+    prepared = program_of(graph, driver, *kernels).prepare({"x": driver.upload(np.ones((12, 64), np.float32))})
+    prepared()
+    ((name, *_, arguments, _),) = driver.calls
+    assert name == "k_stored" and int(arguments[-1]) == prepared.outputs["y"].ctypes.data
 
 
 @pytest.mark.parametrize(
