@@ -39,8 +39,18 @@ def _falling(slope: te.Array, n: int) -> te.Array:
 
 
 def gemm(m: int, n: int, k: int, transposed: bool, dtype: str) -> Graph:
+    """A B, or A Bᵀ; int8: the exact sums of products, i32."""
+    if dtype == "int8":
+        return _whole(m, n, k)
     a, b = te.input("A", (m, k), dtype), te.input("B", (n, k) if transposed else (k, n), dtype)
     return graph("matmul_transposed" if transposed else "matmul", C=library.linear(a, b, transposed=transposed))
+
+
+def _whole(m: int, n: int, k: int) -> Graph:
+    a, b = te.input("A", (m, k), "i8"), te.input("B", (n, k), "i8")
+    i, j, c = te.index("i", m), te.index("j", n), te.index("c", k)
+    total = te.sum(c, e.cast(a[i, c], "i32") * e.cast(b[j, c], "i32"))
+    return graph("matmul_transposed", te.tensor("C", (i, j), total, "i32"))
 
 
 def cross_entropy(n: int, d: int, v: int) -> Graph:

@@ -149,6 +149,9 @@ def _flex(cell: Cell, x: Tensors) -> Held:
 
 def _cublas(cell: Cell, x: Tensors) -> Held:
     a, b = x["A"], x["W"].T if "W" in x else x["B"].T if cell.program == "matmul_transposed" else x["B"]
+    if cell.dtype == "int8":
+        whole = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32, device=a.device)
+        return Held(lambda: torch._int_mm(a, b, out=whole))
     out = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype, device=a.device)
     if cell.dtype == "tf32":
         torch.backends.cuda.matmul.allow_tf32 = True

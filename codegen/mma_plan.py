@@ -8,6 +8,9 @@ Operands of 32 bits are read from shared memory only where they lie along k; a l
 instead, in any order. So a plain product of f32 whose B lies across is seen the other way round, out' = B' · A': its
 rows are the columns of the output, which leaves across its tiles.
 
+Operands of 8 bits are multiplied as they stand and along k only; where one lies across, it can be turned before
+(turn_operands). Sums of products of integers are exact in i32; as reals, where 32 bits are sure to hold them.
+
 A plain product, a product with scaled operands, two products that share one operand, and a cascade whose lifts hold a
 product are all of this shape. Nothing here asks what the computation is called.
 """
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index
 from tang_egg.bounds import interval, prove_nonnegative
-from tang_egg.codegen.device import BYTES, LINE
+from tang_egg.codegen.device import BYTES, LINE, WHOLE, accumulated
 from tang_egg.codegen.lower_fold import group_of, part_of
 from tang_egg.codegen.mma_operand import (
     Contraction,
@@ -72,6 +75,11 @@ class Plan:
     def width(self) -> int:
         """Operand elements in a line of shared memory."""
         return LINE // BYTES[self.dtype]
+
+    @property
+    def accumulates(self) -> str:
+        """The type of accumulators."""
+        return accumulated(self.dtype)
 
     @property
     def direct(self) -> bool:
@@ -153,8 +161,10 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     staged = () if found else staged_operands([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
     operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
     dtypes = {o.dtype for o in operands}
-    if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
+    if not (dtypes <= {"bf16", "f16", "f32"} and len(dtypes) == 1) and not dtypes <= set(WHOLE):
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
+    if dtypes <= set(WHOLE) and (rows or found or any(m.plain is None for m in matrices)):
+        raise Refused("operands of 8 bits that are not multiplied as they stand")
     bodies = [*(t.body for t in outputs), *group.body]
     tests = [*group.where.affine, *(s.condition for s in walk(*bodies) if isinstance(s, Test))]
     if not all(_short(c.form) for c in tests):
@@ -171,7 +181,7 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     if free_all - frozenset(axes) - {stream}:
         raise Refused("an index that no output has")
     _check_outputs(outputs, row, column, batch)
-    return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop())
+    return Plan(outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, min(dtypes))
 
 
 def _check_outputs(outputs: tuple[Tensor, ...], row: Index, column: Index | None, batch: tuple[Index, ...]) -> None:

@@ -40,6 +40,7 @@ def small() -> list[Cell]:
     found += [cuda_cells.gemm_bias_gelu(40, 24, 16), cuda_cells.swiglu(40, 24, 16)]
     found += [cuda_cells.memory(program, 24, 40) for program in cuda_memory.MEMORY]
     found += [cuda_cells.decode(1, 64), cuda_cells.block(16, "bf16")]
+    found.append(cuda_cells.gemm(40, 64, 48, True, "int8"))
     return [*found, cuda_cells.gemm(8, 40, 24, True, "bf16"), cuda_cells.narrow(3, 40, 24)]
 
 
@@ -55,7 +56,7 @@ def test_cells_are_distinct_and_complete() -> None:
     assert {s: sum(c.suite == s for c in found) for s in JUDGED} == {
         "cuda.attention": 18,
         "cuda.variants": 20,
-        "cuda.gemm": 13,
+        "cuda.gemm": 15,
         "cuda.fused": 2,
         "cuda.loss": 1,
         "cuda.norm": 1,
@@ -113,7 +114,7 @@ def test_every_graph_is_one_kernel_on_a_gpu(cell: Cell) -> None:
     program = extract(graph, costs=Costs(MATRIX_UNITS)).program
     assert len(program.kernels) == 1
     (output,) = program.kernels[0].outputs
-    assert output.dtype == {"tf32": "f32"}.get(cell.dtype, "f32" if cell.program == "cross_entropy" else "bf16")
+    assert output.dtype == {"tf32": "f32", "int8": "i32"}.get(cell.dtype, "f32" if cell.program == "cross_entropy" else "bf16")
     assert [s.value for s in output.shape] == [s.value for s in graph.outputs[0].shape]
 
 
@@ -447,7 +448,7 @@ def test_peers_agree_with_the_reference(cell: Cell, monkeypatch: pytest.MonkeyPa
         for family in (f for f in cell.peers if f not in on_gpu and f != "FlashAttention-2"):
             call = cuda_peers.prepare(family, cell, inputs)
             call()
-            assert cuda_data.error(call.output(), wanted) < cell.limit / 2, family
+            assert cuda_data.error(call.output(), wanted) <= cell.limit / 2, family
 
 
 @pytest.mark.parametrize("cell", torch_cases())

@@ -421,6 +421,11 @@ template <int N> TE_DEVICE void te_pin(float (&acc)[N])
 #pragma unroll
     for (int n = 0; n < N; ++n) asm volatile("" : "+f"(acc[n])::"memory");
 }
+template <int N> TE_DEVICE void te_pin(int (&acc)[N])
+{
+#pragma unroll
+    for (int n = 0; n < N; ++n) asm volatile("" : "+r"(acc[n])::"memory");
+}
 
 // The descriptor of a tile with the 128-byte swizzle: 8 lines of 128 bytes follow each other, `boxes` bytes lie between
 // boxes. To move along the tile, add bytes / 16.
@@ -450,6 +455,10 @@ TE_DEVICE void te_store_32(te_u32 box, int line, int chunk, float a, float b, fl
     const te_u32 to = box + te_swizzled(row, 2 * chunk + (t >> 1 & 1)) + (t & 1) * 8;
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + 1024), "f"(c), "f"(d) : "memory");
+}
+TE_DEVICE void te_store_32(te_u32 box, int line, int chunk, int a, int b, int c, int d)
+{
+    te_store_32(box, line, chunk, __int_as_float(a), __int_as_float(b), __int_as_float(c), __int_as_float(d));
 }
 // The fragment's rows along lines: two boxes of 32 rows, `boxes` bytes apart.
 TE_DEVICE te_u32 te_turned_address(te_u32 box, int boxes, int line, int half)
