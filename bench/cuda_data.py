@@ -46,7 +46,8 @@ def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
                 x: torch.randint(-128, 128, size, generator=make, device=device, dtype=torch.int8)
                 for x, size in shapes.items()
             }
-        return {"A": normal(s["m"], s["k"]), "B": normal(*stored)}
+        found = {"A": normal(s["m"], s["k"]), "B": normal(*stored)}
+        return {x: a.to(torch.float8_e4m3fn) for x, a in found.items()} if cell.dtype == "fp8" else found
     if cell.program == "cross_entropy":
         label = torch.randint(s["v"], (s["n"],), generator=make, device=device, dtype=torch.int32)
         return {"H": normal(s["n"], s["d"]), "W": normal(s["v"], s["d"], scale=s["d"] ** -0.5), "label": label}

@@ -30,9 +30,9 @@ themselves and StoreTile and LoadTile by their addresses. An operand of major "k
 Fragments. An accumulator of 64 x N is a register array of N/2 f32, of integers i32: register 4j + 2h + e of a thread
 holds row 16·(thread / 32) + (thread % 32) / 4 + 8h and column 8j + 2·(thread % 4) + e. A packed operand of 64 x K is a
 register array of K/4 pairs of 16 bits: register 4j + 2k + h holds row as above and columns 16j + 8k + 2·(thread % 4)
-and the next; so registers 4j + 2h + (0, 1) of an accumulator, rounded and paired, are the operand of the next product. A packed
-operand of f32 is a register array of K/2: register 4j + 2k + h holds column 8j + 4k + thread % 4. An accumulator has
-these elements in other threads of the four that share a row (codegen/mma_regroup.py).
+and the next; so registers 4j + 2h + (0, 1) of an accumulator, rounded and paired, are the operand of the next product.
+A packed operand of f32 is a register array of K/2: register 4j + 2k + h holds column 8j + 4k + thread % 4. An
+accumulator has these elements in other threads of the four that share a row (codegen/mma_regroup.py).
 
 Asynchrony. A product reads its shared operand at any time between Mma and the MmaWait that covers it, a CopyIn writes
 at any time until its signal's phase completes, a CopyOut reads until it is drained. `Await` with parity p returns once
@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tang_egg.affine import Affine
+from tang_egg.ops_eight import EIGHT
 
 if TYPE_CHECKING:
     from tang_egg.codegen.kernel import Buffer, Expr, Stmt
@@ -64,6 +65,7 @@ REGISTER_LIMIT = 65_536
 BOX_SIDE, BOX_RANK = 256, 5
 """Elements or lines of a side of a bulk copy's box, and its axes, at most."""
 BYTES = {"bf16": 2, "f16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4, "i8": 1, "u8": 1}
+BYTES |= dict.fromkeys(EIGHT, 1)
 """Bytes of an element, by the types that tiles and small shared arrays can have."""
 STEP = 32
 """Bytes of the contraction index that one matrix instruction takes: 32 elements of 8 bits, 16 of 16, 8 of 32."""
@@ -78,7 +80,7 @@ def accumulated(type: str) -> str:
 
 def multiplied(a: str, b: str) -> bool:
     """Whether one instruction multiplies operands of two types that lie in shared memory."""
-    return a == b or {a, b} <= set(WHOLE)
+    return a == b or {a, b} <= set(WHOLE) or {a, b} <= set(EIGHT)
 
 
 def columns_step(columns: int, type: str) -> int:

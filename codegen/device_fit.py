@@ -157,7 +157,7 @@ class _Fit:
         size = d.BYTES[stage.type]
         self.need(t.major in ("k", "mn"), f"an operand of major '{t.major}'", 'take "k" or "mn"')
         self.need(
-            stage.type in ("bf16", "f16") or (stage.type in ("f32", "tf32", *d.WHOLE) and t.major == "k"),
+            stage.type in ("bf16", "f16") or (d.BYTES[stage.type] in (1, 4) and t.major == "k"),
             f"an operand of {stage.type} and major '{t.major}'",
             "only types of 16 bits may have their rows along lines",
         )

@@ -8,7 +8,7 @@ each other over `supertile` batches, the longest first.
 from __future__ import annotations
 
 from tang_egg.affine import Affine, Index, affine, product
-from tang_egg.codegen.device import BUILT_IN, BYTES, LINE, WHOLE, Signal, Stage, TensorMap
+from tang_egg.codegen.device import BUILT_IN, BYTES, LINE, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Assign, Buffer, Call, Expr, Form, Select, Var, number, variable
 from tang_egg.codegen.lower import symbolic_dims
 from tang_egg.codegen.mma_domain import divided, live
@@ -59,12 +59,12 @@ class Frame:
         if len(wide) > 1:
             raise Refused("several outputs along the columns")
         kind = kinds.pop()
-        if kind not in ("bf16", "f16", "f32", "i32") and not (kind in WHOLE and self.schedule.straight):
+        if kind not in ("bf16", "f16", "f32", "i32") and not (BYTES.get(kind) == 1 and self.schedule.straight):
             raise Refused(f"an output of {kind}")
         width = LINE // BYTES[kind]
         for t in wide:
             size = t.axes[-1].size.value
-            least = 2 if kind in WHOLE else 16  # no bulk copy moves those
+            least = 2 if BYTES[kind] == 1 else 16  # no bulk copy moves those
             if size is None or size * BYTES[kind] % least:
                 raise Refused(f"rows of '{t.name}' are not multiples of {least} bytes")
             if self.schedule.straight:

@@ -147,7 +147,7 @@ def operand_read(s: Scalar) -> Read | None:
     return s.args[0] if s.args[0].source.dtype in WHOLE else None
 
 
-_KEEPING = frozenset(f"cast:{t}" for t in ("real", "i32", *FLOATS))
+_KEEPING = frozenset(f"cast:{t}" for t in ("real", "i32", "f16", "bf16", "f32", "f64"))
 """Conversions that change no integer of 8 bits."""
 _LARGEST = {"i8": 128, "u8": 255}
 

@@ -94,7 +94,7 @@ class Outputs(Products):
         plain = p.part_of(p.matrices[0].part)
         held = "f32" if type_of(t.body) == "real" else t.dtype
         made = None
-        if held != acc.type:  # accumulators of integers keep their type
+        if held != acc.type or (BYTES[p.dtype] == 1 and t.body is not plain):  # integers keep their type
             made = partial(self._made, t, streams, first, held)
         elif t.body is not plain:
             with streams.cells.over(p.column, first):

@@ -53,6 +53,7 @@ from tang_egg.ir import (
     walk,
 )
 from tang_egg.monoid import Follow
+from tang_egg.ops_eight import EIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +162,11 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None) -> Plan:
     staged = () if found else staged_operands([*(m.left for m in matrices), *(lifts[n] for n in rows)], row, stream)
     operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
     dtypes = {o.dtype for o in operands}
-    if not (dtypes <= {"bf16", "f16", "f32"} and len(dtypes) == 1) and not dtypes <= set(WHOLE):
+    single = len(dtypes) == 1 and dtypes <= {"bf16", "f16", "f32"}
+    if not single and not dtypes <= set(WHOLE) and not dtypes <= set(EIGHT):
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
-    if dtypes <= set(WHOLE) and (rows or found or any(m.plain is None for m in matrices)):
+    plain = not rows and not found and all(m.plain is not None for m in matrices)
+    if dtypes <= {*WHOLE, *EIGHT} and not plain and not (found and not matrices and dtypes <= set(EIGHT)):
         raise Refused("operands of 8 bits that are not multiplied as they stand")
     bodies = [*(t.body for t in outputs), *group.body]
     tests = [*group.where.affine, *(s.condition for s in walk(*bodies) if isinstance(s, Test))]

@@ -43,3 +43,26 @@ def dequantised(m: int, n: int, k: int, out: str = "bf16") -> Graph:
     y = library.linear(x, w, transposed=True)
     i, j = te.index("i", m), te.index("j", n)
     return graph("dequantised", te.tensor("C", (i, j), y[i, j], out))
+
+
+def product(m: int, n: int, k: int, a: str = "f8e4m3", b: str = "f8e4m3", out: str = "bf16") -> Graph:
+    """Σ_k A[i, k] · B[j, k] of floats of 8 bits."""
+    left, right = te.input("A", (m, k), a), te.input("B", (n, k), b)
+    i, j, c = te.index("i", m), te.index("j", n), te.index("k", k)
+    return graph("product", te.tensor("C", (i, j), te.sum(c, left[i, c] * right[j, c]), out))
+
+
+def layer(m: int, n: int, k: int, out: str = "bf16") -> Graph:
+    """The same with scales of rows and of columns, a bias and GELU."""
+    left, right = te.input("A", (m, k), "f8e4m3"), te.input("B", (n, k), "f8e4m3")
+    s, t, bias = te.input("s", (m,), "f32"), te.input("t", (n,), "f32"), te.input("bias", (n,), "f32")
+    i, j, c = te.index("i", m), te.index("j", n), te.index("k", k)
+    total = te.sum(c, (left[i, c] * s[i]) * (right[j, c] * t[j])) + bias[j]
+    return graph("layer", te.tensor("C", (i, j), e.gelu(total), out))
+
+
+def rounded(n: int, kind: str) -> Graph:
+    """X in 8 bits, and what that stands for."""
+    x, i = te.input("X", (n,), "f32"), te.index("i", n)
+    y = te.tensor("Y", i, x[i], kind)
+    return graph("rounded", y, te.tensor("Z", i, y[i] * 2.0, "f32"))

@@ -40,7 +40,7 @@ def small() -> list[Cell]:
     found += [cuda_cells.gemm_bias_gelu(40, 24, 16), cuda_cells.swiglu(40, 24, 16)]
     found += [cuda_cells.memory(program, 24, 40) for program in cuda_memory.MEMORY]
     found += [cuda_cells.decode(1, 64), cuda_cells.block(16, "bf16")]
-    found.append(cuda_cells.gemm(40, 64, 48, True, "int8"))
+    found += [cuda_cells.gemm(48, 64, 48, True, kind) for kind in ("int8", "fp8")]
     return [*found, cuda_cells.gemm(8, 40, 24, True, "bf16"), cuda_cells.narrow(3, 40, 24)]
 
 
@@ -56,7 +56,7 @@ def test_cells_are_distinct_and_complete() -> None:
     assert {s: sum(c.suite == s for c in found) for s in JUDGED} == {
         "cuda.attention": 18,
         "cuda.variants": 20,
-        "cuda.gemm": 15,
+        "cuda.gemm": 17,
         "cuda.fused": 2,
         "cuda.loss": 1,
         "cuda.norm": 1,
@@ -458,7 +458,7 @@ def test_the_reference_is_what_the_graph_says(cell: Cell) -> None:
     from tang_egg.interpret import interpret
 
     inputs = cuda_data.draw(cell, "cpu")
-    wide = {n: (x.float() if x.dtype == torch.bfloat16 else x).numpy() for n, x in inputs.items()}
+    wide = {n: (x.float() if x.is_floating_point() else x).numpy() for n, x in inputs.items()}
     (found,) = interpret(cell.graph(), wide).values()
     assert cuda_data.error(torch.from_numpy(found), cuda_data.reference(cell, inputs)) < 1e-6
 

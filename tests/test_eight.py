@@ -30,7 +30,8 @@ from tang_egg.saturate import Limits
 from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.verify import sample_inputs
 from tests.cuda_compile import check_clean, compiled
-from tests.eight_graphs import dequantised, requantised, scaled, whole
+from tests.eight_graphs import dequantised, layer, requantised, scaled, whole
+from tests.eight_graphs import product as short
 from tests.test_lower_mma import error, simulate
 
 SHAPES = [(1, 16, 16), (64, 32, 128), (127, 128, 112), (129, 144, 144), (130, 272, 272), (13, 48, 272)]
@@ -204,4 +205,50 @@ def test_a_gpu_gets_the_layer_of_the_library_as_a_product_of_integers(rows: int)
     ],
 )
 def test_large_products_of_integers_compile_without_spills(make: Callable[[], Graph]) -> None:
+    check_clean(compiled(cuda.source(*sources(make()))))
+
+
+# floats of 8 bits
+
+FLOATS = [("f8e4m3", "f8e4m3"), ("f8e5m2", "f8e5m2"), ("f8e4m3", "f8e5m2")]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("types", FLOATS)
+def test_products_of_short_floats_agree(shape: tuple[int, int, int], types: tuple[str, str]) -> None:
+    got, wanted = run(short(*shape, *types, "f32"))
+    assert error(got, wanted) < 1e-6
+
+
+@pytest.mark.parametrize(("out", "close"), [("bf16", 5e-3), ("f16", 1e-3), ("f8e4m3", 4e-2)])
+def test_results_of_short_floats_are_stored_as_asked(out: str, close: float) -> None:
+    got, wanted = run(short(130, 144, 272, out=out))
+    assert 0 < error(got, wanted) < close
+
+
+def test_a_layer_of_short_floats_is_one_kernel() -> None:
+    got, wanted = run(layer(130, 136, 272))
+    assert error(got, wanted) < 5e-3
+
+
+def test_instructions_of_short_floats_have_signs_and_no_majors() -> None:
+    text = product(_mma(256, "f8e4m3", "f8e5m2", acc="f32")).wrapper()
+    assert "m64n256k32.f32.e4m3.e5m2 " in text and '"%128, %129, p, 1, 1;' in text
+    with pytest.raises(CodegenError, match="f8e4m3 and i8"):
+        product(_mma(64, "f8e4m3", "i8"))
+
+
+def test_short_floats_are_not_multiplied_with_longer_ones_or_scaled_on_their_way() -> None:
+    a, b, s = te.input("A", (64, 64), "f8e4m3"), te.input("B", (64, 64), "bf16"), te.input("s", (64,), "f32")
+    c, (i, j, k) = te.input("C", (64, 64), "f8e4m3"), te.indices("i j k")
+    for total, why in (
+        (te.sum(k, a[i, k] * b[j, k]), "types bf16, f8e4m3"),
+        (te.sum(k, (a[i, k] * s[k]) * c[j, k]), "not multiplied as they stand"),
+    ):
+        with pytest.raises(Refused, match=why):
+            plan(graph("g", te.tensor("O", (i, j), total, "f32")).outputs)
+
+
+@pytest.mark.parametrize("make", [lambda: short(4096, 4096, 4096), lambda: layer(4096, 4096, 4096)])
+def test_large_products_of_short_floats_compile_without_spills(make: Callable[[], Graph]) -> None:
     check_clean(compiled(cuda.source(*sources(make()))))

@@ -88,7 +88,7 @@ def _coordinates(at: tuple[Expr, ...], p: Printer) -> str:
 # ---- matrix products ----
 
 
-_KINDS = {"i8": "s8"}
+_KINDS = {"i8": "s8", "f8e4m3": "e4m3", "f8e5m2": "e5m2"}
 """The names of types in instructions, where they are others than ours."""
 
 

@@ -58,6 +58,38 @@ TE_DEVICE te_f16 te_to_f16(double x)
     return y;
 }
 
+// 8-bit floats too. A body, seen as the upper bits of a single, is off by a power of two. Beyond the largest number is
+// the largest.
+struct te_f8e4m3 { unsigned char bits; };
+struct te_f8e5m2 { unsigned char bits; };
+template <int PLACES> TE_DEVICE float te_of_eight(te_u32 bits, float scale, te_u32 top)
+{
+    const te_u32 body = bits & 0x7F, odd = PLACES == 2 && body == 0x7C ? 0x7F800000 : 0x7FC00000;
+    const te_u32 size = body > top ? odd : __float_as_uint(__uint_as_float(body << (23 - PLACES)) * scale);
+    return __uint_as_float(size | (bits & 0x80) << 24);
+}
+TE_DEVICE float te_of_f8e4m3(te_f8e4m3 x) { return te_of_eight<3>(x.bits, 1.329227995784916e36f, 0x7E); }
+TE_DEVICE float te_of_f8e5m2(te_f8e5m2 x) { return te_of_eight<2>(x.bits, 5.192296858534828e33f, 0x7B); }
+template <int PLACES> TE_DEVICE unsigned char te_to_eight(float x, int least, int top)
+{
+#if __CUDA_ARCH__ >= 890
+    unsigned short y;
+    if (PLACES == 3) asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(y) : "f"(0.0f), "f"(x));
+    else asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(y) : "f"(0.0f), "f"(x));
+    return (unsigned char)y;
+#else
+    const te_u32 u = __float_as_uint(x), sign = u >> 24 & 0x80;
+    const float a = fabsf(x);
+    if (x != x) return 0x7F;
+    if (a >= 131072.0f) return (unsigned char)(sign | top);
+    const int above = (int)(u >> 23 & 0xFF) - 127, e = above > least ? above : least;
+    const int code = (e - least << PLACES) + (int)rintf(ldexpf(a, PLACES - e));
+    return (unsigned char)(sign | (code > top ? top : code));
+#endif
+}
+TE_DEVICE te_f8e4m3 te_to_f8e4m3(float x) { return te_f8e4m3{te_to_eight<3>(x, -6, 0x7E)}; }
+TE_DEVICE te_f8e5m2 te_to_f8e5m2(float x) { return te_f8e5m2{te_to_eight<2>(x, -14, 0x7B)}; }
+
 // Pairs of 16-bit floats in one register, the first in the low half.
 TE_DEVICE te_u32 te_pack_bf16(float low, float high)
 {
