@@ -1,4 +1,4 @@
-"""Floats of 8 bits: bits and numbers against PyTorch's and ml_dtypes', saturation, storage on the processor, refusals."""
+"""Floats of 8 bits: codes against PyTorch's, saturation, storage on the processor, refusals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tang_egg import expression as e
 from tang_egg import notation as te
 from tang_egg import pipeline
 from tang_egg.array_types import finfo, promote
@@ -16,6 +17,7 @@ from tang_egg.interpret import interpret
 from tang_egg.ops import cast_value
 from tang_egg.ops_eight import EIGHT, TABLES, bits_of, numbers_of, rounded
 from tang_egg.precision import round_to, values_of_codes
+from tang_egg.targets import target as target_of
 from tang_egg.text import parse_graph, print_graph
 from tests.eight_graphs import product
 from tests.eight_graphs import rounded as storing
@@ -75,7 +77,7 @@ def test_memory_holds_bits(kind: str) -> None:
     """C rounds, stores and reads as the tables say; floats, bits and arrays of ml_dtypes come in."""
     compiled = pipeline.optimize(storing(4103, kind), target="c")
     x = np.concatenate([spread(4096), np.float32([np.inf, -np.inf, np.nan, 0.0, -0.0, 448.0, 464.0])])
-    y, z = (np.asarray(a) for a in compiled(x))
+    y, z = (np.asarray(a) for a in compiled(x).values())
     assert y.dtype == np.uint8 and np.array_equal(y, bits_of(x, kind))
     twice = 2 * x.astype(np.float64)  # what a tensor is stored in is no part of its meaning
     near = np.isfinite(twice) & (np.abs(x) < EIGHT[kind].largest)
@@ -110,7 +112,7 @@ def test_tensors_of_torch_come_in_without_a_copy() -> None:
 def test_dialects_without_such_floats_say_so(target: str) -> None:
     program = pipeline.extract(product(8, 16, 16)).program
     with pytest.raises(CodegenError, match="8-bit floats") as raised:
-        pipeline.target_named(target).sources(program, pipeline.choose_schedules(program, target))
+        target_of(target).sources(program, pipeline.choose_schedules(program, target))
     assert "f8e4m3" in raised.value.where and "target='c' or 'cuda'" in raised.value.mend
 
 
@@ -127,16 +129,25 @@ def test_types_promote_to_what_has_the_values_of_both() -> None:
 
 
 def test_a_real_has_no_bits_of_eight() -> None:
-    from tang_egg import expression as e
-
     x, i = te.input("X", (8,), "f8e4m3"), te.index("i", 8)
     with pytest.raises(GraphError, match="reads 1 byte"):
-        e.bits(x[i], "u8")
+        e.bitcast(x[i], "u8")
     u = te.input("U", (256,), "u8")
     j = te.index("j", 256)
-    g = graph("decode", te.tensor("Y", j, e.bits(u[j], "f8e4m3"), "f32"))
+    g = graph("decode", te.tensor("Y", j, e.bitcast(u[j], "f8e4m3"), "f32"))
     codes = np.arange(256, dtype=np.uint8)
     wanted = numbers_of(codes, "f8e4m3")
     assert np.array_equal(interpret(g, {"U": codes})["Y"], wanted, equal_nan=True)
     got = pipeline.optimize(g, target="c", verified=False)(codes)
     assert np.array_equal(np.asarray(got), wanted.astype(np.float32), equal_nan=True)
+
+
+@KINDS
+def test_a_cast_is_meaning(kind: str) -> None:
+    """Rounding that was asked for is done, in the interpreter and in C, also on the way to f32."""
+    x, i = te.input("X", (4096,), "f32"), te.index("i", 4096)
+    g = graph("cast", te.tensor("Y", i, e.cast(x[i], kind) * 2.0, "f32"))
+    given = spread()
+    wanted = 2.0 * rounded(given, kind)
+    assert np.array_equal(interpret(g, {"X": given})["Y"], wanted)
+    assert np.array_equal(np.asarray(pipeline.optimize(g, target="c")(given)), wanted.astype(np.float32))
