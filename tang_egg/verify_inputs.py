@@ -75,11 +75,11 @@ def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random
     return np.sort(values_int, axis=-1) if i.sorted else values_int
 
 
-def on_grid(a: Any, dtype: str) -> Any:
+def on_grid(a: Array, dtype: str) -> Array:
     """Values that a storage type holds exactly: singles for the types that NumPy has not."""
     if dtype in EIGHT:
-        return numbers_of(bits_of(a, dtype), dtype).astype(np.float32)
-    return on_bf16_grid(a) if dtype == "bf16" else a
+        return np.asarray(numbers_of(bits_of(a, dtype), dtype), np.float32)
+    return np.asarray(on_bf16_grid(a)) if dtype == "bf16" else a
 
 
 def on_bf16_grid(a: Any) -> Any:
