@@ -41,8 +41,8 @@ __all__ = ["DTYPES", "arrays", "declarations", "identifier", "open"]
 
 DTYPES = {
     "F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "BOOL": "bool",
-    "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8", "U64": "u64", "U32": "u32", "U16": "u16", "U8": "u8", "F8_E4M3": "f8e4m3",
-    "F8_E5M2": "f8e5m2",
+    "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8", "U64": "u64", "U32": "u32", "U16": "u16", "U8": "u8",
+    "F8_E4M3": "f8e4m3", "F8_E5M2": "f8e5m2",
 }  # fmt: skip
 """The element types of the format that the language has, by their name there."""
 
