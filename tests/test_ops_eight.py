@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from tang_egg import notation as te
 from tang_egg import pipeline
 from tang_egg.array_types import finfo, promote
 from tang_egg.assemble import graph
-from tang_egg.errors import CodegenError, GraphError, InputError
+from tang_egg.errors import ArtefactError, CodegenError, GraphError, InputError
+from tang_egg.export import export_c
 from tang_egg.interpret import interpret
 from tang_egg.ops import cast_value
 from tang_egg.ops_eight import EIGHT, TABLES, bits_of, numbers_of, rounded
@@ -151,3 +153,10 @@ def test_a_cast_is_meaning(kind: str) -> None:
     wanted = 2.0 * rounded(given, kind)
     assert np.array_equal(interpret(g, {"X": given})["Y"], wanted)
     assert np.array_equal(np.asarray(pipeline.optimize(g, target="c")(given)), wanted.astype(np.float32))
+
+
+def test_libraries_of_such_floats_are_refused(tmp_path: Path) -> None:
+    compiled = pipeline.optimize(product(8, 16, 16), target="c", verified=False)
+    with pytest.raises(ArtefactError, match="'A' has 8-bit floats") as raised:
+        export_c(compiled, tmp_path / "library")
+    assert "f16 or bf16" in raised.value.mend
