@@ -96,7 +96,8 @@ def interface(
     Raises ArtefactError for a name that C cannot take, and for 8-bit floats.
     """
     check_name(name)
-    short = next((s for s in (*program.graph.inputs, *program.graph.outputs) if s.dtype in EIGHT), None)
+    every: tuple[Input | Tensor, ...] = (*program.graph.inputs, *program.graph.outputs)
+    short = next((s for s in every if s.dtype in EIGHT), None)
     if short is not None:
         raise ArtefactError(
             f"'{short.name}' has 8-bit floats, which the example of an exported library cannot fill",

@@ -252,3 +252,30 @@ def test_short_floats_are_not_multiplied_with_longer_ones_or_scaled_on_their_way
 @pytest.mark.parametrize("make", [lambda: short(4096, 4096, 4096), lambda: layer(4096, 4096, 4096)])
 def test_large_products_of_short_floats_compile_without_spills(make: Callable[[], Graph]) -> None:
     check_clean(compiled(cuda.source(*sources(make()))))
+
+
+def _imported(zero: int, size: int) -> Graph:
+    """MatMulInteger of u8 and i8 whose left zero point is a constant."""
+    onnx = pytest.importorskip("onnx")
+    from tang_egg.importers.onnx import load_onnx
+
+    helper, kinds, side = onnx.helper, onnx.TensorProto, [size, size]
+    node = helper.make_node("MatMulInteger", ["A", "B", "za", "zb"], ["Y"])
+    values = [helper.make_tensor_value_info(n, k, side) for n, k in (("A", kinds.UINT8), ("B", kinds.INT8))]
+    result = [helper.make_tensor_value_info("Y", kinds.INT32, side)]
+    zeros = [
+        onnx.numpy_helper.from_array(np.array(zero, np.uint8), "za"),
+        onnx.numpy_helper.from_array(np.zeros(size, np.int8), "zb"),
+    ]
+    model = helper.make_model(helper.make_graph([node], "g", values, result, zeros))
+    return load_onnx(model).graph
+
+
+@pytest.mark.parametrize(("zero", "shape"), [(0, "mma"), (3, "tile")])
+def test_imported_products_without_zero_points_are_products_of_integers(zero: int, shape: str) -> None:
+    program = pipeline.extract_for("cuda", _imported(zero, 1024), Limits()).program
+    assert pipeline.choose_schedules(program, "cuda")["Y"].shape == shape
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 256, (16, 16), np.uint8), rng.integers(-128, 128, (16, 16), np.int8)
+    wanted = (a.astype(np.int32) - zero) @ b.astype(np.int32)
+    assert np.array_equal(interpret(_imported(zero, 16), {"A": a, "B": b})["Y"], wanted)
