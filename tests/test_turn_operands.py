@@ -119,7 +119,7 @@ def test_of_two_operands_that_lie_across_one_is_copied() -> None:
 def test_a_copy_that_does_not_pay_is_not_made() -> None:
     g = along_rows(64, 64, 64)
     before = merge_folds(partition(program_of(g)), True)
-    assert lying_across(plan(before.kernels[0].outputs))
+    assert lying_across(plan(before.kernels[0].outputs, True))
     assert turn_operands(before) is before
 
 
@@ -148,7 +148,7 @@ def _turned_anyway(g: Graph) -> Program:
     from tang_egg.codegen.turn_operands import _across, _copied
 
     program = program_of(g)
-    operand = _across(program.kernels[0].outputs)
+    operand = _across(program.kernels[0].outputs, True)
     assert operand is not None
     return _copied(program, 0, operand)
 
