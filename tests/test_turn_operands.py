@@ -119,7 +119,7 @@ def test_of_two_operands_that_lie_across_one_is_copied() -> None:
 def test_a_copy_that_does_not_pay_is_not_made() -> None:
     g = along_rows(64, 64, 64)
     before = merge_folds(partition(program_of(g)), True)
-    assert lying_across(plan(before.kernels[0].outputs, True))
+    assert lying_across(plan(before.kernels[0].outputs))
     assert turn_operands(before) is before
 
 
