@@ -66,7 +66,6 @@ def bits_of(x: Any, type: str, library: Any = np) -> Any:
     # a code counts the units of its binade: one that is rounded up to the next power of two is the next binade's first
     count = library.rint(library.ldexp(size, f.places - exponent))
     code = library.minimum((exponent - f.least) * 2.0**f.places + count, f.top)
-    code = library.where(library.isinf(a), f.top, code)
     signed = library.where(library.isnan(a), NAN, code + 128 * library.signbit(a))
     return signed.astype(np.uint8)
 
