@@ -15,13 +15,15 @@ from bench import cuda_graphs, cuda_memory
 from bench.cuda_graphs import HEAD, HEADS, INNER, SHARED, WIDTH, WINDOW
 from tang_egg.ir import Graph
 
-PEAK = {"bf16": 989e12, "tf32": 494e12}
+PEAK = {"bf16": 989e12, "tf32": 494e12, "int8": 1979e12, "fp8": 1979e12}
 """Dense operations per second of the matrix units of an H100 or H200 (SXM), by the type of the operands."""
 BANDWIDTH = 4.8e12
 """Bytes per second of an H200's memory."""
-LIMITS = {"bf16": 2e-2, "tf32": 4e-3}
+LIMITS = {"bf16": 2e-2, "tf32": 4e-3, "int8": 0.0, "fp8": 2e-2}
 """The largest error, as the norm of the difference over that of the reference, that counts as computed."""
-BYTES = {"bf16": 2, "tf32": 4, "f32": 4, "i32": 4, "bool": 1}
+BYTES = {"bf16": 2, "tf32": 4, "f32": 4, "i32": 4, "bool": 1, "int8": 1, "fp8": 1}
+MADE = {"int8": 4, "fp8": 2}
+"""Bytes of an element of a product, where they are others than those of its operands."""
 
 OURS = "tang_egg"
 CUDNN, FLASH2, FLASH4 = "cuDNN", "FlashAttention-2", "FlashAttention-4"
@@ -131,7 +133,7 @@ def gemm(m: int, n: int, k: int, transposed: bool, dtype: str, must: bool = Fals
         partial(cuda_graphs.gemm, m, n, k, transposed, "f32" if dtype == "tf32" else dtype),
         (CUBLAS,),
         2.0 * m * n * k,
-        1.0 * (m * k + k * n + m * n) * BYTES[dtype],
+        1.0 * (m * k + k * n) * BYTES[dtype] + 1.0 * m * n * MADE.get(dtype, BYTES[dtype]),
         must,
     )
 
@@ -228,6 +230,8 @@ def cells() -> tuple[Cell, ...]:
     square = (4096, 8192, 2048, 1024)
     products = [gemm(n, n, n, transposed, "bf16", must=n >= 4096) for n in square for transposed in order]
     products += [gemm(4096, 4096, 4096, transposed, "tf32", must=transposed) for transposed in order]
+    products += [gemm(n, n, n, True, "int8", must=True) for n in (4096, 8192)]
+    products += [gemm(n, n, n, True, "fp8", must=True) for n in (4096, 8192)]
     products += [gemm(m, 14336, 4096, True, "bf16") for m in (64, 512, 4096)]
     others = [
         gemm_bias_gelu(8192, 4096, 4096, must=True),

@@ -44,7 +44,14 @@ def draw(cell: Cell, device: str, seed: int = 0) -> Tensors:
         return found
     if cell.suite == "cuda.gemm":
         stored = (s["n"], s["k"]) if cell.program == "matmul_transposed" else (s["k"], s["n"])
-        return {"A": normal(s["m"], s["k"]), "B": normal(*stored)}
+        if cell.dtype == "int8":
+            shapes = {"A": (s["m"], s["k"]), "B": stored}
+            return {
+                x: torch.randint(-128, 128, size, generator=make, device=device, dtype=torch.int8)
+                for x, size in shapes.items()
+            }
+        found = {"A": normal(s["m"], s["k"]), "B": normal(*stored)}
+        return {x: a.to(torch.float8_e4m3fn) for x, a in found.items()} if cell.dtype == "fp8" else found
     if cell.program == "cross_entropy":
         label = torch.randint(s["v"], (s["n"],), generator=make, device=device, dtype=torch.int32)
         return {"H": normal(s["n"], s["d"]), "W": normal(s["v"], s["d"], scale=s["d"] ** -0.5), "label": label}
@@ -230,6 +237,16 @@ def error(found: Tensor, wanted: Tensor) -> float:
     return math.sqrt(difference / size)
 
 
+def blank(kind: Any) -> float | int:
+    """What outputs are set to before a call: NaN, or the least integer, which no sum here comes to."""
+    return math.nan if kind.is_floating_point else int(torch.iinfo(kind).min)
+
+
 def unwritten(found: Tensor) -> int:
-    """How many elements are not finite: with outputs set to NaN before a call, those that it did not write."""
+    """How many elements are not finite: with outputs set to NaN before a call, those that it did not write.
+
+    Of integers, how many are still the least one.
+    """
+    if not found.dtype.is_floating_point:
+        return int((found == blank(found.dtype)).sum())
     return int(found.numel() - torch.isfinite(found).sum())

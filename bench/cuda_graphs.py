@@ -39,8 +39,20 @@ def _falling(slope: te.Array, n: int) -> te.Array:
 
 
 def gemm(m: int, n: int, k: int, transposed: bool, dtype: str) -> Graph:
+    """A B, or A Bᵀ; int8: the exact sums of products, i32; fp8: of f8e4m3, the result in bf16."""
+    if dtype in ("int8", "fp8"):
+        return _eight(m, n, k, dtype)
     a, b = te.input("A", (m, k), dtype), te.input("B", (n, k) if transposed else (k, n), dtype)
     return graph("matmul_transposed" if transposed else "matmul", C=library.linear(a, b, transposed=transposed))
+
+
+def _eight(m: int, n: int, k: int, dtype: str) -> Graph:
+    kind = "i8" if dtype == "int8" else "f8e4m3"
+    a, b = te.input("A", (m, k), kind), te.input("B", (n, k), kind)
+    i, j, c = te.index("i", m), te.index("j", n), te.index("c", k)
+    x, y = (e.cast(v, "i32") if dtype == "int8" else v for v in (a[i, c], b[j, c]))
+    total = te.sum(c, x * y)
+    return graph("matmul_transposed", te.tensor("C", (i, j), total, "i32" if dtype == "int8" else "bf16"))
 
 
 def cross_entropy(n: int, d: int, v: int) -> Graph:

@@ -36,9 +36,9 @@ class Ours:
         compiled: Any = optimize(graph, target="cuda", schedule=forced, verified=False, products=products, chunk=chunk)
         self.schedule = "; ".join(f"{name}: {text}" for name, text in compiled.schedule.items())
         shape = [size.value for size in output.shape]
-        kind = {"bf16": torch.bfloat16, "f32": torch.float32}[output.dtype]
+        kind = {"bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}[output.dtype]
         used = _held()
-        out = torch.full(shape, float("nan"), dtype=kind, device=next(iter(x.values())).device)
+        out = torch.full(shape, cuda_data.blank(kind), dtype=kind, device=next(iter(x.values())).device)
         self.call = compiled.prepare(**x, out={output.name: out})
         self.found = _tensor(self.call.outputs[output.name])
         self.held_bytes = _held() - used  # outputs and temporaries
@@ -189,7 +189,7 @@ class _Run:
         return (None if error <= self.cell.limit else f"the error is above {self.cell.limit}"), error
 
     def _rewritten(self, call: Any, run: Callable[[], None]) -> bool:
-        call.output().fill_(float("nan"))
+        call.output().fill_(cuda_data.blank(call.output().dtype))
         run()
         torch.cuda.synchronize()
         return cuda_data.unwritten(call.output()) == 0

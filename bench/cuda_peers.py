@@ -167,6 +167,13 @@ def _flex(cell: Cell, x: Tensors) -> Held:
 
 def _cublas(cell: Cell, x: Tensors) -> Held:
     a, b = x["A"], x["W"].T if "W" in x else x["B"].T if cell.program == "matmul_transposed" else x["B"]
+    if cell.dtype == "int8":
+        whole = torch.empty(a.shape[0], b.shape[1], dtype=torch.int32, device=a.device)
+        return Held(lambda: torch._int_mm(a, b, out=whole))
+    if cell.dtype == "fp8":
+        one = torch.ones((), dtype=torch.float32, device=a.device)
+        made = torch.bfloat16
+        return Held(lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=made, use_fast_accum=True))
     out = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype, device=a.device)
     if cell.dtype == "tf32":
         torch.backends.cuda.matmul.allow_tf32 = True

@@ -15,7 +15,7 @@ from typing import Any
 
 from tang_egg.affine import Index
 from tang_egg.codegen.candidates_grid import grid_schedules
-from tang_egg.codegen.device import SHARED_LIMIT, UNITS
+from tang_egg.codegen.device import BYTES, SHARED_LIMIT, UNITS, columns_step
 from tang_egg.codegen.lower_mma import REGISTERS, lower_mma, shared_bytes
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.mma_domain import live
@@ -23,11 +23,13 @@ from tang_egg.codegen.mma_memory import LONGEST, rounded
 from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_plan import Plan, plan
 from tang_egg.ir import Apply, Tensor, walk
+from tang_egg.ops_eight import EIGHT
 from tang_egg.schedule import FoldPlan, Schedule
 
 SPARE = 32
 """Registers of a thread that hold neither scores nor state."""
-RATE = {"bf16": 2048, "f16": 2048, "f32": 1024}
+RATE = {"bf16": 2048, "f16": 2048, "f32": 1024, "i8": 4096, "u8": 4096}
+RATE |= dict.fromkeys(EIGHT, 4096)
 """Multiply-adds of a unit in a cycle, by the type of the operands; f32 as tf32."""
 LENGTHY = 4096
 """Cycles of a tile's products from which on half of them is more than what a tile costs besides."""
@@ -187,7 +189,9 @@ def _multiplying(p: Plan) -> list[Schedule]:
     few = _narrow(p) if is_narrow(p) else []
     ordered = sorted(_boxed(p), key=lambda n: (_waves(p, n), -n))
     few += [_named(p, NARROW, stream, n, stages=12) for n in ordered if is_narrow(p) and n <= 128]
-    return [*few, *_halved(p, ordered[0]), *(_named(p, 128, stream, n, stages=8) for n in ordered)]
+    found = [*few, *_halved(p, ordered[0]), *(_named(p, 128, stream, n, stages=8) for n in ordered)]
+    # fragments of 8 bits have no way through shared memory
+    return [replace(s, straight=1) for s in found] if any(BYTES.get(t.dtype) == 1 for t in p.outputs) else found
 
 
 def _narrow(p: Plan) -> list[Schedule]:
@@ -228,7 +232,7 @@ def _widths(p: Plan) -> list[int]:
     if not is_narrow(p):
         return _boxed(p)
     least = least_columns(p)
-    step = 8 if least == SLIM else p.width
+    step = columns_step(256, p.dtype) if least == SLIM else p.width
     return list(range(256 // len(p.matrices) // step * step, least - 1, -step)) or [least]
 
 

@@ -27,12 +27,12 @@ box lies at byte (line·128 + e·size) ^ ((line % 8) · 16) of it: the 128-byte 
 themselves and StoreTile and LoadTile by their addresses. An operand of major "k" has its contraction index along lines
 (box = which `width` of them) and its row or column index down the lines; of major "mn" the other way round.
 
-Fragments. An accumulator of 64 x N is a register array of N/2 f32: register 4j + 2h + e of a thread holds row
-16·(thread / 32) + (thread % 32) / 4 + 8h and column 8j + 2·(thread % 4) + e. A packed operand of 64 x K is a register
-array of K/4 pairs of 16 bits: register 4j + 2k + h holds row as above and columns 16j + 8k + 2·(thread % 4) + 0 and 1;
-so registers 4j + 2h + (0, 1) of an accumulator, rounded and paired, are the operand of the next product. A packed
-operand of f32 is a register array of K/2: register 4j + 2k + h holds column 8j + 4k + thread % 4. An accumulator has
-these elements in other threads of the four that share a row (codegen/mma_regroup.py).
+Fragments. An accumulator of 64 x N is a register array of N/2 f32, of integers i32: register 4j + 2h + e of a thread
+holds row 16·(thread / 32) + (thread % 32) / 4 + 8h and column 8j + 2·(thread % 4) + e. A packed operand of 64 x K is a
+register array of K/4 pairs of 16 bits: register 4j + 2k + h holds row as above and columns 16j + 8k + 2·(thread % 4)
+and the next; so registers 4j + 2h + (0, 1) of an accumulator, rounded and paired, are the operand of the next product.
+A packed operand of f32 is a register array of K/2: register 4j + 2k + h holds column 8j + 4k + thread % 4. An
+accumulator has these elements in other threads of the four that share a row (codegen/mma_regroup.py).
 
 Asynchrony. A product reads its shared operand at any time between Mma and the MmaWait that covers it, a CopyIn writes
 at any time until its signal's phase completes, a CopyOut reads until it is drained. `Await` with parity p returns once
@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tang_egg.affine import Affine
+from tang_egg.ops_eight import EIGHT
 
 if TYPE_CHECKING:
     from tang_egg.codegen.kernel import Buffer, Expr, Stmt
@@ -63,10 +64,28 @@ REGISTER_LIMIT = 65_536
 """Registers that the threads of one block can have together: all of a multiprocessor's."""
 BOX_SIDE, BOX_RANK = 256, 5
 """Elements or lines of a side of a bulk copy's box, and its axes, at most."""
-BYTES = {"bf16": 2, "f16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
+BYTES = {"bf16": 2, "f16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4, "i8": 1, "u8": 1}
+BYTES |= dict.fromkeys(EIGHT, 1)
 """Bytes of an element, by the types that tiles and small shared arrays can have."""
 STEP = 32
-"""Bytes of the contraction index that one matrix instruction takes: 16 elements of 16 bits, 8 of 32."""
+"""Bytes of the contraction index that one matrix instruction takes: 32 elements of 8 bits, 16 of 16, 8 of 32."""
+WHOLE = ("i8", "u8")
+"""Integers that are multiplied exactly, also one with the other, into i32 that wraps."""
+
+
+def accumulated(type: str) -> str:
+    """The type that products of a type are added up in."""
+    return "i32" if type in WHOLE else "f32"
+
+
+def multiplied(a: str, b: str) -> bool:
+    """Whether one instruction multiplies operands of two types that lie in shared memory."""
+    return a == b or {a, b} <= set(WHOLE) or {a, b} <= set(EIGHT)
+
+
+def columns_step(columns: int, type: str) -> int:
+    """What the columns of a product have to be a multiple of, so many of them: 8, and 16 of many integers."""
+    return 16 if type in WHOLE and columns > 32 else 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +294,8 @@ class CopyDrain:
 class Mma:
     """acc += a · b over `steps` instructions' worth of the contraction index; `fresh`: acc counts as zero before.
 
-    `acc` is an accumulator of 64 x N f32, N = 2 · its registers. Issued by a whole warp group.
+    `acc` is an accumulator of 64 x N, N = 2 · its registers. Issued by a whole warp group. Operands of 8 bits both lie
+    in shared memory, along the contraction.
     """
 
     acc: Buffer
@@ -307,9 +327,9 @@ class MmaWait:
 class StoreTile:
     """Stores a chunk of a fragment of this warp group into 64 lines of a box, from `line` on.
 
-    Types of 16 bits: chunk c is columns 16c ... of the box, `values` four pairs as in a packed operand. f32: chunk c is
-    columns 8c ..., `values` the four registers of an accumulator. `major` "mn", of f32: the 64 rows run along the lines
-    of two boxes from `box` on, chunk c is lines 8c ... from `line` on.
+    Types of 16 bits: chunk c is columns 16c ... of the box, `values` four pairs as in a packed operand. f32 and i32:
+    chunk c is columns 8c ..., `values` the four registers of an accumulator. `major` "mn", of f32: the 64 rows run
+    along the lines of two boxes from `box` on, chunk c is lines 8c ... from `line` on.
     """
 
     stage: Stage

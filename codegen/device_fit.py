@@ -108,24 +108,26 @@ class _Fit:
     def product(self, s: d.Mma) -> None:
         size = s.acc.size.value
         n = 2 * (size or 0)
+        kind = d.accumulated(s.b.stage.type)
+        step = d.columns_step(n, s.b.stage.type)
         self.need(
-            s.acc.type == "f32" and n % 8 == 0 and 8 <= n <= 256,
+            s.acc.type == kind and n % step == 0 and 8 <= n <= 256,
             f"an accumulator of {size} registers of {s.acc.type}",
-            "take N/2 of f32, for N a multiple of 8 up to 256",
+            f"take N/2 of {kind}, for N a multiple of {step} up to 256",
         )
         self.need(s.steps > 0, f"{s.steps} steps", "take at least one")
         self.operand(s.b, n, s.steps, "b")
         if isinstance(s.a, d.Tile):
             self.operand(s.a, 64 if self.whole(s.a) else s.a.stage.lines, s.steps, "a")
             self.need(
-                s.a.stage.type == s.b.stage.type,
+                d.multiplied(s.a.stage.type, s.b.stage.type),
                 f"operands of {s.a.stage.type} and {s.b.stage.type}",
                 "give both operands one type",
             )
             return
         held = s.a.buffer
         self.need(
-            held.type == (f"{s.b.stage.type}x2" if d.BYTES[s.b.stage.type] == 2 else "f32"),
+            held.type == {2: f"{s.b.stage.type}x2", 4: "f32"}.get(d.BYTES[s.b.stage.type]),
             f"a packed operand of {held.type} with one of {s.b.stage.type}",
             "pack pairs of the other operand's type of 16 bits, or single f32",
         )
@@ -155,7 +157,7 @@ class _Fit:
         size = d.BYTES[stage.type]
         self.need(t.major in ("k", "mn"), f"an operand of major '{t.major}'", 'take "k" or "mn"')
         self.need(
-            stage.type in ("bf16", "f16") or (stage.type in ("f32", "tf32") and t.major == "k"),
+            stage.type in ("bf16", "f16") or (d.BYTES[stage.type] in (1, 4) and t.major == "k"),
             f"an operand of {stage.type} and major '{t.major}'",
             "only types of 16 bits may have their rows along lines",
         )
@@ -178,6 +180,8 @@ class _Fit:
         short = d.BYTES[stage.type] == 2
         columns = 16 if short else 8
         pair = f"{stage.type}x2"
+        single = stage.type if stage.type == "i32" and isinstance(s, d.StoreTile) else "f32"
+        self.need(d.BYTES[stage.type] > 1, f"a fragment of {stage.type}", "let fragments have 16 or 32 bits")
         transposed = s.major == "mn"
         boxes = 64 // stage.width if transposed else 1
         lines, width = (boxes * stage.width, stage.lines) if transposed else (stage.lines, stage.width)
@@ -192,9 +196,10 @@ class _Fit:
         )
         self.need(s.major in ("k", "mn"), f"a fragment of major '{s.major}'", 'take "k" or "mn"')
         if isinstance(s, d.StoreTile):
-            self.need(not (short and transposed), f"{stage.type} stored across lines", "store f32 so, or along lines")
+            turns = not transposed or not (short or single != "f32")
+            self.need(turns, f"{stage.type} stored across lines", "store f32 so, or along lines")
             types = {v.type for v in s.values}
-            wanted = {pair} if short else {"f32"}
+            wanted = {pair} if short else {single}
             self.need(
                 types == wanted and len(s.values) == 4,
                 f"{len(s.values)} values of {', '.join(sorted(types))} into a stage of {stage.type}",

@@ -26,10 +26,12 @@ from tang_egg.codegen.kernel import (
     lanes,
 )
 from tang_egg.errors import CodegenError
+from tang_egg.ops_eight import EIGHT
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _FLOAT: dict[str, Any] = {"f16": np.float32, "bf16": np.float32, "tf32": np.float32, "f32": np.float32}
+_FLOAT |= dict.fromkeys(EIGHT, np.float32)
 
 _EXTRA: dict[str, Any] = {
     "exp2": np.exp2,
@@ -55,8 +57,8 @@ def held(type: str) -> Any:
 def typed(x: Any, type: str) -> Any:
     """`x` on the grid of a type."""
     base = element(type)
-    if base == "bf16":
-        return ops.cast_value(x, "bf16", "real").astype(np.float32)
+    if base == "bf16" or base in EIGHT:
+        return ops.cast_value(x, base, "real").astype(np.float32)
     if base == "f16":
         return np.asarray(x).astype(np.float16).astype(np.float32)
     if base == "i64" and isinstance(x, int):

@@ -24,7 +24,7 @@ class Operand:
     depth: int
 
     def matrix(self, tiles: dict[str, Array]) -> Array:
-        """(rows, depth), as f32; f32 is cut off to tf32 as the matrix units do."""
+        """(rows, depth); f32 is cut off to tf32 as the matrix units do."""
         r = self.region
         tile = tiles[r.stage.name][r.slot, r.boxes.start : r.boxes.stop, r.lines.start : r.lines.stop]
         if self.major == "k":
@@ -84,11 +84,18 @@ def set_packed(registers: Array, matrix: Array, type: str) -> None:
 
 
 def sixty_four(rows: Array) -> Array:
-    """A left operand of 64 rows: those that its tile does not have may hold anything, here NaN."""
-    return rows if len(rows) == 64 else np.concatenate([rows, np.full((64 - len(rows), rows.shape[1]), np.nan)])
+    """A left operand of 64 rows: those that its tile does not have may hold anything, here NaN or 77."""
+    if len(rows) == 64:
+        return rows
+    anything = np.nan if rows.dtype.kind == "f" else 77
+    return np.concatenate([rows, np.full((64 - len(rows), rows.shape[1]), anything, rows.dtype)])
 
 
 def multiply(acc: Array, a: Array, b: Array, fresh: bool) -> None:
-    """Accumulator registers += (64 x K) · (N x K) transposed."""
+    """Accumulator registers += (64 x K) · (N x K) transposed; those of integers wrap."""
+    if acc.dtype.kind == "i":
+        whole = np.matmul(a.astype(np.int64), b.astype(np.int64).T)
+        set_accumulator(acc, (whole if fresh else accumulator(acc) + whole).astype(acc.dtype))
+        return
     product = np.matmul(a.astype(np.float32), b.astype(np.float32).T)
     set_accumulator(acc, product if fresh else accumulator(acc) + product)

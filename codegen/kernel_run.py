@@ -30,8 +30,10 @@ from tang_egg.codegen.kernel import (
     Var,
 )
 from tang_egg.errors import CodegenError
+from tang_egg.ops_eight import EIGHT
 
 _FLOAT: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.float32}
+_FLOAT |= dict.fromkeys(EIGHT, np.float32)
 
 UNSIGNED = {"udiv": "idiv", "umod": "imod"}
 """Operations on numbers that are never negative, and what they are on all numbers."""

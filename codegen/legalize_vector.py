@@ -45,6 +45,7 @@ from tang_egg.codegen.kernel import (
 )
 from tang_egg.codegen.legalize_turn import turned_copy
 from tang_egg.codegen.vectors import AVX2
+from tang_egg.ops_eight import EIGHT
 
 WIDTHS = (16, 8, 4)
 """Lanes of vectors, the most first."""
@@ -286,7 +287,7 @@ class _Lanes:
 
     def vector_type(self, type: str) -> str:
         size = 4 if type == "bool" else ops.BYTES[type]
-        if size * self.width > self.owner.bytes or type in ("f16", "bf16"):
+        if size * self.width > self.owner.bytes or type in ("f16", "bf16", *EIGHT):
             raise Unsupported
         return vector(type, self.width)
 

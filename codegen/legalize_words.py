@@ -38,6 +38,7 @@ from tang_egg.codegen.kernel import (
 )
 from tang_egg.codegen.legalize import rebuilt
 from tang_egg.errors import CodegenError
+from tang_egg.ops_eight import EIGHT
 
 PACKED = {"f16": 16, "bf16": 16, "i16": 16, "u16": 16, "i8": 8, "u8": 8, "bool": 8}
 """Bits of the types that share a word with others."""
@@ -96,6 +97,12 @@ class _Words:
                 f"kernel '{self.kernel.name}' computes in f64, which the words of this target do not hold",
                 where="legalisation to 32-bit words",
                 mend="declare the tensors as f32, or use a target that has f64: c or cuda",
+            )
+        if type in EIGHT:
+            raise CodegenError(
+                f"kernel '{self.kernel.name}' has 8-bit floats, which the words of this target do not hold",
+                where=f"legalisation to 32-bit words, of {type}",
+                mend="store f16 or bf16 instead, or use target='c' or 'cuda'",
             )
 
     # -- statements

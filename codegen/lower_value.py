@@ -35,12 +35,13 @@ from tang_egg.ir import (
     sources,
     type_of,
 )
+from tang_egg.ops_eight import EIGHT
 from tang_egg.schedule import Schedule
 
 COSTLY = frozenset({"exp", "log", "tanh", "erf", "sin", "atan2", "sqrt", "recip"})
 """Primitives worth a local array rather than a second evaluation."""
 
-NARROW = frozenset({"bf16", "f16"})
+NARROW = frozenset({"bf16", "f16", *EIGHT})
 """Types in which nothing is computed: a local array of one is a copy of what is stored."""
 
 REPEATED = 32

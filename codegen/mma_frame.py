@@ -8,7 +8,7 @@ each other over `supertile` batches, the longest first.
 from __future__ import annotations
 
 from tang_egg.affine import Affine, Index, affine, product
-from tang_egg.codegen.device import BUILT_IN, Signal, Stage, TensorMap
+from tang_egg.codegen.device import BUILT_IN, BYTES, LINE, Signal, Stage, TensorMap
 from tang_egg.codegen.kernel import Assign, Buffer, Call, Expr, Form, Select, Var, number, variable
 from tang_egg.codegen.lower import symbolic_dims
 from tang_egg.codegen.mma_domain import divided, live
@@ -71,14 +71,17 @@ class Frame:
         if not wide:
             return
         kinds = {t.dtype for t in wide}
-        if len(kinds) > 1 or not kinds <= {"bf16", "f16", "f32"} or len(wide) > 1:
+        if len(wide) > 1:
             raise Refused("several outputs along the columns")
         kind = kinds.pop()
-        width = 64 if kind != "f32" else 32
+        if kind not in ("bf16", "f16", "f32", "i32") and not (BYTES.get(kind) == 1 and self.schedule.straight):
+            raise Refused(f"an output of {kind}")
+        width = LINE // BYTES[kind]
         for t in wide:
             size = t.axes[-1].size.value
-            if size is None or size * (128 // width) % 16:
-                raise Refused(f"rows of '{t.name}' are not multiples of 16 bytes")
+            least = 2 if BYTES[kind] == 1 else 16  # no bulk copy moves those
+            if size is None or size * BYTES[kind] % least:
+                raise Refused(f"rows of '{t.name}' are not multiples of {least} bytes")
             if self.schedule.straight:
                 continue
             if len(t.axes) > 5:

@@ -179,7 +179,7 @@ def register(j: Affine, h: int, e: int) -> Affine:
 def cell_of(buffer: Buffer, at: Place) -> Load:
     """The value of an accumulator at a place."""
     assert at.j is not None
-    return Load(buffer, Form(register(at.j, at.h, at.e)), "f32")
+    return Load(buffer, Form(register(at.j, at.h, at.e)), buffer.type)
 
 
 def put(buffer: Buffer, at: Place, value: Expr) -> Store:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tang_egg.affine import Affine, Index, affine
-from tang_egg.codegen.device import BYTES, LINE, CopyIn, Expect, Signal, Stage, TensorMap
+from tang_egg.codegen.device import BYTES, LINE, CopyIn, Expect, Signal, Stage, TensorMap, columns_step
 from tang_egg.codegen.kernel import Buffer, Call, Expr, Form, Stmt, number
 from tang_egg.codegen.mma_operand import Operand, Refused, quotient
 from tang_egg.codegen.mma_plan import Plan
@@ -81,12 +81,13 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
     groups = schedule.consumers or 2
     rows = schedule.tile_of(plan.row.name)
     stream = schedule.fold_of(plan.stream.name).size
-    step = 32 // (128 // plan.width)
+    points = 32 // (128 // plan.width)
     columns = 0
     if plan.column is not None:
         asked = schedule.tile_of(plan.column.name)
         size = asked or constant(plan.column)
-        columns = rounded(size, plan.width if any(m.right.major == "mn" for m in plan.matrices) else 8)
+        step = columns_step(size, plan.dtype)
+        columns = rounded(size, plan.width if any(m.right.major == "mn" for m in plan.matrices) else step)
         wide = next((t for t in plan.outputs if plan.column in t.axes), None)
         if wide is not None and not schedule.straight:
             line = LINE // _bytes(wide)
@@ -95,7 +96,7 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
             columns = rounded(columns, line // 4 if apart else line)
     if rows != 64 * groups:
         raise Refused(f"{rows} rows for {groups} groups of 64")
-    if stream % step or stream < step or (plan.direct and stream % plan.width):
+    if stream % points or stream < points or (plan.direct and stream % plan.width):
         raise Refused(f"{stream} points of the stream at a time")
     if columns > LONGEST or (plan.contractions and stream > LONGEST):
         raise Refused("a product of more than 256 columns")
@@ -109,25 +110,26 @@ def geometry(plan: Plan, schedule: Schedule) -> Geometry:
             chunk = plan.width
         elif longest > LONGEST:
             raise Refused("the contraction is too long to keep its left operand")
-    if schedule.unit == "tf32":
+    if schedule.unit == "tf32" or BYTES[plan.dtype] == 1:
         across = next(iter(lying_across(plan)), None)
         if across is not None:
-            raise Refused(f"'{across.read.source.name}' is not contiguous along the contraction, as tf32 has to be")
+            kind = "tf32 has" if schedule.unit == "tf32" else "operands of 8 bits have"
+            raise Refused(f"'{across.read.source.name}' is not contiguous along the contraction, as {kind} to be")
     elif plan.dtype == "f32":
         raise Refused("f32 operands, and no unit that the schedule allows for them")
     return Geometry(rows, groups, stream, columns, chunk)
 
 
 def lying_across(plan: Plan) -> list[Operand]:
-    """The f32 operands that products read from shared memory, but that are not contiguous along the contraction."""
-    if plan.dtype != "f32":
+    """The operands that products read along the contraction only, of f32 or 8 bits, but that do not lie so."""
+    if BYTES[plan.dtype] == 2:
         return []
     in_registers = () if plan.direct else plan.staged
     return [o for o in dict.fromkeys(_operands(plan)) if o.major != "k" and o not in in_registers]
 
 
 def _bytes(t: Tensor) -> int:
-    return {"bf16": 2, "f16": 2}.get(t.dtype, 4)
+    return BYTES.get(t.dtype, 4)
 
 
 def _operands(plan: Plan) -> list[Operand]:
@@ -219,7 +221,7 @@ class Memory:
         )
         if lines > 256 or lines % 8:
             raise Refused(f"a tile of {lines} lines")
-        source, kind = o.read.source, self.plan.dtype
+        source, kind = o.read.source, o.dtype
         stage = Stage(self.named(f"{source.name}_tile"), kind, boxes, lines, ring.depth)
         box = [1] * len(source.shape)
         box[o.lead], box[-1] = lines, width

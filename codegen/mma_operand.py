@@ -3,7 +3,8 @@
     matrix part     left(i, k) · B(k, c)        accumulated over the stream k: B lies in memory, left may be computed
     contraction     Σ_d A(i, d) · B(k, d)       inside of a lift: both lie in memory
 
-An operand has one axis of a tile contiguous in memory, and another one along some other axis of its source.
+An operand has one axis of a tile contiguous in memory, and another one along some other axis of its source. It is a
+float as it is read, or an integer of 8 bits as i32, or as a real: such products are exact, and added up in i32.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 
 from tang_egg.affine import Affine, Index, affine
 from tang_egg.bounds import interval
-from tang_egg.codegen.device import BYTES
-from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Source, Tensor, free, walk
+from tang_egg.codegen.device import BYTES, WHOLE
+from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, Source, Tensor, free, type_of, walk
 from tang_egg.monoid import SUM
+from tang_egg.ops import FLOATS
 
 
 class Refused(Exception):
@@ -122,14 +124,43 @@ def matrix_part(part: int, lift: Scalar, row: Index, column: Index, stream: Inde
     all_factors = factors(lift)
     right = [f for f in all_factors if column in free(f)]
     left = [f for f in all_factors if column not in free(f)]
-    if len(right) != 1 or not isinstance(right[0], Read) or not left:
+    read = operand_read(right[0]) if len(right) == 1 else None
+    if read is None or not left:
         raise Refused("a term that is not a factor of rows times a read of columns")
-    operand = matrix(right[0], stream, column)
-    if row in free(right[0]):
+    operand = matrix(read, stream, column)
+    if row in free(read):
         raise Refused("the right operand of a product changes with its row")
     value = times(left)
-    plain = matrix(value, stream, row) if isinstance(value, Read) else None
+    plain_read = operand_read(value)
+    plain = matrix(plain_read, stream, row) if plain_read is not None else None
+    if operand.dtype in WHOLE:
+        _check_exact(lift, operand, plain)
     return MatrixPart(part, value, operand, plain)
+
+
+def operand_read(s: Scalar) -> Read | None:
+    """The read that a factor is: a float as it stands, or an integer of 8 bits in a type that has all its values."""
+    if isinstance(s, Read):
+        return s if s.source.dtype in FLOATS else None
+    if not isinstance(s, Apply) or s.op not in _KEEPING or not isinstance(s.args[0], Read):
+        return None
+    return s.args[0] if s.args[0].source.dtype in WHOLE else None
+
+
+_KEEPING = frozenset(f"cast:{t}" for t in ("real", "i32", "f16", "bf16", "f32", "f64"))
+"""Conversions that change no integer of 8 bits."""
+_LARGEST = {"i8": 128, "u8": 255}
+
+
+def _check_exact(lift: Scalar, right: Operand, left: Operand | None) -> None:
+    """Raises Refused for products of integers that units do not add up exactly, or as the lift's type has it."""
+    if left is None or left.dtype not in WHOLE:
+        raise Refused("a product of integers of 8 bits with something else")
+    if type_of(lift) == "i32":
+        return
+    _, longest = interval(right.inner.size)
+    if longest is None or longest * _LARGEST[left.dtype] * _LARGEST[right.dtype] >= 1 << 31:
+        raise Refused("a sum of products of integers that 32 bits may not hold")
 
 
 def contraction(c: Reduce, row: Index, stream: Index) -> Contraction:

@@ -8,6 +8,9 @@ Operands of 32 bits are read from shared memory only where they lie along k; a l
 instead, in any order. So a plain product of f32 whose B lies across is seen the other way round, out' = B' · A': its
 rows are the columns of the output, which leaves across its tiles.
 
+Operands of 8 bits are multiplied as they stand and along k only; where one lies across, it can be turned before
+(turn_operands). Sums of products of integers are exact in i32; as reals, where 32 bits are sure to hold them.
+
 A plain product, a product with scaled operands, two products that share one operand, and a cascade whose lifts hold a
 product are all of this shape. Nothing here asks what the computation is called.
 """
@@ -19,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from tang_egg.affine import Affine, Index
 from tang_egg.bounds import interval, prove_nonnegative
-from tang_egg.codegen.device import BYTES, LINE
+from tang_egg.codegen.device import BYTES, LINE, WHOLE, accumulated
 from tang_egg.codegen.lower_fold import group_of, part_of
 from tang_egg.codegen.mma_carried import Beside, Carried, carried, taken_up
 from tang_egg.codegen.mma_operand import (
@@ -51,6 +54,7 @@ from tang_egg.ir import (
     walk,
 )
 from tang_egg.monoid import Follow
+from tang_egg.ops_eight import EIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,11 @@ class Plan:
     def width(self) -> int:
         """Operand elements in a line of shared memory."""
         return LINE // BYTES[self.dtype]
+
+    @property
+    def accumulates(self) -> str:
+        """The type of accumulators."""
+        return accumulated(self.dtype)
 
     @property
     def direct(self) -> bool:
@@ -164,8 +173,12 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None, beside: Beside | No
     operands = [o for c in found for o in (c.left, c.right)] + [m.right for m in matrices] + list(staged)
     operands += [first.right] if first is not None else []
     dtypes = {o.dtype for o in operands}
-    if len(dtypes) > 1 or not dtypes <= {"bf16", "f16", "f32"}:
+    single = len(dtypes) == 1 and dtypes <= {"bf16", "f16", "f32"}
+    if not single and not dtypes <= set(WHOLE) and not dtypes <= set(EIGHT):
         raise Refused(f"operands of types {', '.join(sorted(dtypes))}")
+    plain = not rows and not found and first is None and all(m.plain is not None for m in matrices)
+    if dtypes <= {*WHOLE, *EIGHT} and not plain and not (found and not matrices and dtypes <= set(EIGHT)):
+        raise Refused("operands of 8 bits that are not multiplied as they stand")
     bodies = tuple(t.body for t in outputs)
     tests = [*group.where.affine, *(s.condition for s in walk(*bodies, *group.body) if isinstance(s, Test))]
     if not all(_short(c.form) for c in tests):
@@ -183,7 +196,7 @@ def _plan(outputs: tuple[Tensor, ...], across: Index | None, beside: Beside | No
         raise Refused("an index that no output has")
     _check_outputs(outputs, row, column, batch)
     return Plan(
-        outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, dtypes.pop(), bodies, first
+        outputs, group, row, column, stream, batch, found, tuple(matrices), rows, staged, min(dtypes), bodies, first
     )
 
 

@@ -81,7 +81,7 @@ class Products(Frame):
         single = p.dtype == "f32"
         pair, count = ("f32", g.stream // 2) if single else (f"{p.dtype}x2", g.stream // 4)
         self.scores = {c.node: array("scores", "f32", g.stream // 2) for c in p.contractions}
-        self.acc = {m.part: array("acc", "f32", g.columns // 2) for m in p.matrices}
+        self.acc = {m.part: array("acc", p.accumulates, g.columns // 2) for m in p.matrices}
         self.raw = {} if p.direct else {o.read: array("raw", pair, count) for o in p.staged}
         lifts = [*(m.left for m in p.matrices), *(p.group.body[n] for n in p.rows)]
         beside = dict.fromkeys(

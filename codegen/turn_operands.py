@@ -1,4 +1,4 @@
-"""Operands of 32 bits that lie across the contraction are turned before the product that needs them along it.
+"""Operands of 32 or 8 bits that lie across the contraction are turned before the product that needs them along it.
 
     Σ_k P[i, k] V[k, c], V of another kernel       →  that kernel writes V'[c, k] instead; Σ_k P[i, k] V'[c, k]
     the same, V an input or wanted as it stands     →  V'[c, k] = V[k, c] in a kernel of its own
@@ -28,11 +28,14 @@ from tang_egg.program import KernelPlan, Program, unique
 from tang_egg.rewrite import replace_reads
 
 
-def turn_operands(program: Program) -> Program:
-    """The program with such operands turned; the same object if there are none, or where it would not pay."""
+def turn_operands(program: Program, rounded: bool = True) -> Program:
+    """The program with such operands turned; the same object if there are none, or where it would not pay.
+
+    `rounded`: operands of f32 may be rounded for matrix units; else they stay as they lie.
+    """
     place = 0
     while place < len(program.kernels):
-        found = _turned(program, place)
+        found = _turned(program, place, rounded)
         place += 1 + len(found.kernels) - len(program.kernels)
         program = found
     return program
@@ -56,21 +59,21 @@ def multiplying(p: Plan) -> tuple[float, float]:
     outer = len(p.matrices) * points * (size_of(p.column) if p.column is not None else 1)
     inner = points * sum(size_of(c.index) for c in p.contractions)
     # the rate of the units is that of 16 bits
-    units = (inner + outer) * (2 if p.dtype == "f32" else 1) / MATRIX_UNITS.flops
+    units = (inner + outer) * BYTES[p.dtype] / 2 / MATRIX_UNITS.flops
     plain = (inner * PLAIN_THREADS.nested + outer) * PLAIN_THREADS.product / PLAIN_THREADS.flops
     return units, plain
 
 
-def _turned(program: Program, place: int) -> Program:
+def _turned(program: Program, place: int, rounded: bool) -> Program:
     """The program with all operands of one kernel turned; the same where that is not possible or would not pay."""
     found, at = program, place
-    while (operand := _across(found.kernels[at].outputs)) is not None:
-        after = _relaid(found, at, operand) or _copied(found, at, operand)
+    while (operand := _across(found.kernels[at].outputs, rounded)) is not None:
+        after = _relaid(found, at, operand, rounded) or _copied(found, at, operand)
         at += len(after.kernels) - len(found.kernels)
         found = after
     if found is program:
         return program
-    p = planned(found.kernels[at].outputs, precise=False)
+    p = planned(found.kernels[at].outputs, not rounded)
     fresh = [t for t in copies(found) if t not in copies(program)]
     if p is None:
         return program
@@ -78,12 +81,13 @@ def _turned(program: Program, place: int) -> Program:
     return found if units + copying(fresh) + len(fresh) * MATRIX_UNITS.launch < plain else program
 
 
-def _across(outputs: tuple[Tensor, ...]) -> Operand | None:
+def _across(outputs: tuple[Tensor, ...], rounded: bool) -> Operand | None:
     """The first operand that keeps a kernel from matrix units by how it lies."""
     try:
-        return next(iter(lying_across(plan(outputs))), None)
+        found = plan(outputs)
     except Refused:
         return None
+    return next(iter(lying_across(found)), None) if rounded or found.dtype != "f32" else None
 
 
 def _swapped(o: Operand) -> tuple[int, ...]:
@@ -112,7 +116,7 @@ def _reading(
     return made[t]
 
 
-def _relaid(program: Program, place: int, o: Operand) -> Program | None:
+def _relaid(program: Program, place: int, o: Operand, rounded: bool) -> Program | None:
     """The program with a temporary stored in another order; None where somebody needs it as it is.
 
     Who made it on matrix units has to go on doing so, and who reads it has to read it there.
@@ -127,8 +131,8 @@ def _relaid(program: Program, place: int, o: Operand) -> Program | None:
         outputs = tuple(_reading(t, made, lambda s: s.source is old, new, order) for t in k.outputs)
         kernels.append(replace(k, outputs=outputs))
         reads = any(old in sources(t.body) for t in k.outputs)
-        if n != place and (reads or old in k.outputs) and planned(outputs, precise=False) is None:
-            if reads or planned(k.outputs, precise=False) is not None:
+        if n != place and (reads or old in k.outputs) and planned(outputs, not rounded) is None:
+            if reads or planned(k.outputs, not rounded) is not None:
                 return None
     graph = program.graph
     return Program(replace(graph, outputs=tuple(made.get(t, t) for t in graph.outputs)), tuple(kernels))

@@ -15,6 +15,7 @@ import numpy as np
 from tang_egg import ops
 from tang_egg.affine import Affine, Dim, affine
 from tang_egg.expression import Expression, cast, value
+from tang_egg.ops_eight import EIGHT
 from tang_egg.traced import Traced, compute, fail, full, scalar
 
 Number: TypeAlias = "bool | int | float | Affine | Dim"
@@ -27,8 +28,9 @@ NAMES = {
 """The names of element types in the Array API → their names here."""
 
 NUMPY_NAMES = {short: long for long, short in NAMES.items() if long != "bfloat16"}
+NAMES |= {"float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
 
-_MANTISSA = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53}
+_MANTISSA = {"bf16": 8, "f16": 11, "f32": 24, "f64": 53} | {t: f.places + 1 for t, f in EIGHT.items()}
 _WHOLE_BITS = {t: int(t[1:]) - (t[0] == "i") for t in ops.INTEGERS} | {"bool": 1}
 
 
@@ -61,6 +63,9 @@ def promote(a: str, b: str) -> str:
     """The element type of an operation on two."""
     if a == b:
         return a
+    if a in EIGHT or b in EIGHT:  # the narrowest type that has the values of both
+        a, b = ("bf16" if x in EIGHT else x for x in (a, b))
+        return promote(a, b) if a != b else "bf16"
     if "bf16" in (a, b):
         other = b if a == "bf16" else a
         if other in ("f16", "f32", "f64"):
@@ -215,6 +220,9 @@ def finfo(given: Any, /) -> FloatInfo:
     dtype = given.dtype if isinstance(given, Traced) else dtype_of(given)
     if dtype not in ops.FLOATS:
         raise fail(f"{dtype} is no float type", "use iinfo for integers")
+    if dtype in EIGHT:
+        f = EIGHT[dtype]
+        return FloatInfo(8, 2.0**-f.places, f.largest, -f.largest, 2.0**f.least, dtype)
     if dtype == "bf16":
         largest = (2 - 2.0**-7) * 2.0**127
         return FloatInfo(16, 2.0**-7, largest, -largest, 2.0**-126, dtype)

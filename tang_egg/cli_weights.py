@@ -15,7 +15,7 @@ import numpy as np
 from tang_egg.errors import InputError
 from tang_egg.importers import weights
 from tang_egg.ir import Graph, Input
-from tang_egg.run_arrays import NUMPY
+from tang_egg.run_arrays import BITS, NUMPY
 
 _MEND = "write it by np.savez(file, **arrays)"
 
@@ -67,8 +67,8 @@ def _array(path: str, info: zipfile.ZipInfo, member: IO[bytes], declared: Input)
     shape, by_column, kind = read[number](member)
     sizes = [s.value for s in declared.shape]
     fits = len(shape) == len(sizes) and all(s is None or s == n for s, n in zip(sizes, shape, strict=True))
-    bf16 = declared.dtype == "bf16" and kind == np.dtype("float32")
-    if not fits or not (kind == np.dtype(NUMPY[declared.dtype]) or bf16):
+    wide = declared.dtype in BITS and kind == np.dtype("float32")
+    if not fits or not (kind == np.dtype(NUMPY[declared.dtype]) or wide):
         raise InputError(
             f"the array '{declared.name}' is {kind}{list(shape)}",
             where=path,

@@ -10,6 +10,7 @@ from tang_egg.affine import Affine, Dim
 from tang_egg.codegen.legalize import identifier
 from tang_egg.errors import ArtefactError
 from tang_egg.ir import Input, Source, Tensor
+from tang_egg.ops_eight import EIGHT
 from tang_egg.program import Program
 from tang_egg.run_layout import Layout, in_place
 
@@ -92,9 +93,17 @@ def interface(
 ) -> Interface:
     """The interface of a program whose inputs `bound` are stored. `originals`: names of inputs and outputs elsewhere.
 
-    Raises ArtefactError for a name that C cannot take.
+    Raises ArtefactError for a name that C cannot take, and for 8-bit floats.
     """
     check_name(name)
+    every: tuple[Input | Tensor, ...] = (*program.graph.inputs, *program.graph.outputs)
+    short = next((s for s in every if s.dtype in EIGHT), None)
+    if short is not None:
+        raise ArtefactError(
+            f"'{short.name}' has 8-bit floats, which the example of an exported library cannot fill",
+            where=f"the interface of '{name}'",
+            mend="declare it f16 or bf16, or call the compiled program from Python",
+        )
     known, held = dict(originals or {}), set(bound)
     taken: set[str] = set()
 

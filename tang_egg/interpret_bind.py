@@ -12,6 +12,7 @@ from tang_egg import ops
 from tang_egg.affine import Affine, Dim, dims_of
 from tang_egg.errors import BindError, InputError
 from tang_egg.ir import Input
+from tang_egg.ops_eight import EIGHT, numbers_of
 
 Array: TypeAlias = "npt.NDArray[Any]"
 
@@ -21,8 +22,11 @@ ACCEPTED = {
     "f32": ("float32", "float64"),
     "f64": ("float64",),
     "bool": ("bool",),
+    "f8e4m3": ("float8_e4m3fn", "uint8", "float16", "float32", "float64"),
+    "f8e5m2": ("float8_e5m2", "uint8", "float16", "float32", "float64"),
 } | {t: ({"i": "int", "u": "uint"}[t[0]] + t[1:],) for t in ops.INTEGERS}
-"""NumPy types of arrays that may be given for each storage type; values are taken as they are."""
+"""NumPy types of arrays that may be given for each storage type; values are taken as they are, uint8 as bits of 8-bit
+floats."""
 
 
 def bind_inputs(
@@ -50,6 +54,9 @@ def bind_inputs(
     for name, i in inputs.items():
         _check_kind(i, raw[name], where)
     values = infer_dims(inputs.values(), raw, dims, where)
+    for name, i in inputs.items():
+        if i.dtype in EIGHT and raw[name].dtype == np.uint8:
+            raw[name] = numbers_of(raw[name], i.dtype)
     arrays = {n: a.astype(ops.numpy_type(ops.scalar_type(inputs[n].dtype)), copy=False) for n, a in raw.items()}
     for name, i in inputs.items():
         if i.sorted and np.any(arrays[name][1:] < arrays[name][:-1]):

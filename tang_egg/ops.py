@@ -14,14 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from tang_egg import ops_eight
 from tang_egg.errors import GraphError
+from tang_egg.ops_eight import EIGHT
 
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
-FLOATS = ("f16", "bf16", "f32", "f64")
+FLOATS = ("f16", "bf16", "f32", "f64", *EIGHT)
 STORAGE = (*FLOATS, *INTEGERS, "bool")
 """Every element type that a buffer may have."""
 
 BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "bool": 1} | {t: int(t[1:]) // 8 for t in INTEGERS}
+BYTES |= dict.fromkeys(EIGHT, 1)
 
 
 def scalar_type(storage: str) -> str:
@@ -45,7 +48,8 @@ def numpy_type(scalar: str) -> Any:
 
 
 def cast_value(x: Any, target: str, source: str) -> Any:
-    """Conversion as the language defines it: to a float rounds to nearest even; real to integer truncates and wraps."""
+    """Conversion as the language defines it: to a float rounds to nearest even, to one of 8 bits it saturates as well;
+    real to integer truncates and wraps."""
     if target == "bool":
         return np.asarray(x) != 0
     if target in ("real", "f64"):
@@ -56,6 +60,8 @@ def cast_value(x: Any, target: str, source: str) -> Any:
         return np.asarray(x).astype(np.float16).astype(np.float64)
     if target == "bf16":
         return _round_bfloat16(np.asarray(x, np.float64))
+    if target in EIGHT:
+        return ops_eight.rounded(x, target)
     if source == "real":
         whole = np.nan_to_num(np.trunc(np.asarray(x, np.float64)), nan=0.0, posinf=0.0, neginf=0.0)
         return np.clip(whole, -(2.0**63), 2.0**63 - 1024).astype(np.int64).astype(numpy_type(target))
@@ -185,7 +191,8 @@ def result_type(name: str, types: tuple[str, ...]) -> str:
 def _check_width(name: str, source: str, where: str) -> None:
     """A reinterpreting read keeps the width; a real has those of the floats."""
     wide = BYTES[name.partition(":")[2]]
-    widths = {BYTES[f] for f in FLOATS} if source == "real" else {BYTES[source]}
+    # a real has no bits of 8: two types have as many
+    widths = {BYTES[f] for f in FLOATS if f not in EIGHT} if source == "real" else {BYTES[source]}
     if wide not in widths:
         raise GraphError(
             f"'{name}' reads {wide} byte{'s' * (wide > 1)}, but a value of type {source} has"
@@ -225,6 +232,8 @@ def _reinterpret(x: Any, target: str, source: str) -> Any:
             )
     if target == "bf16":
         return (held.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if target in EIGHT:
+        return ops_eight.numbers_of(held.view(np.uint8), target)
     if target in FLOATS:
         return held.view({"f16": np.float16, "f32": np.float32, "f64": np.float64}[target]).astype(np.float64)
     if target == "bool":

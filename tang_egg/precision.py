@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tang_egg.errors import InputError, close_match
+from tang_egg.ops_eight import EIGHT
 
 Array: TypeAlias = "npt.NDArray[Any]"
 
@@ -54,7 +55,8 @@ FORMATS: dict[str, Format] = {
     "e5m2": Format(3, -14, 15, 57344.0),
     "e4m3": Format(4, -6, 8, 448.0, infinite=False),
 }
-"""By name. e4m3 is the finite variant: no infinities, and codes up to 448."""
+FORMATS |= {f"f8{name}": FORMATS[name] for name in ("e4m3", "e5m2")}
+"""By name. e4m3 is the finite variant: no infinities, and codes up to 448. As storage, f8e4m3 and f8e5m2 saturate."""
 
 ORDERS = ("sequential", "tree", "lanes", "stream", "blocks")
 
@@ -76,7 +78,7 @@ def round_to(x: Any, type: str, *, saturate: bool = False) -> Array:
         rounded = np.where(np.isfinite(a), rounded, a)
     large = np.abs(rounded) > f.largest
     if large.any():
-        over = f.largest if saturate else np.inf if f.infinite else np.nan
+        over = f.largest if saturate or type in EIGHT else np.inf if f.infinite else np.nan
         rounded = np.where(large, np.copysign(over, rounded), rounded)
     return np.asarray(rounded)
 

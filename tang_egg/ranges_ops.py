@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tang_egg import ops
+from tang_egg.ops_eight import EIGHT
 from tang_egg.ranges_value import (
     ANYTHING,
     FALSE,
@@ -384,6 +385,7 @@ def _clamped(x: End) -> End:
 
 
 LIMITS = {"f16": 65504.0, "bf16": 255.0 * 2.0**120, "f32": float.fromhex("0x1.fffffep127"), "f64": LARGEST}
+LIMITS |= {t: f.largest for t, f in EIGHT.items()}
 """The largest finite value of each storage type."""
 
 RULES: dict[str, Rule] = {

@@ -16,13 +16,16 @@ import numpy as np
 from tang_egg.errors import BindError, InputError, TangError, close_match
 from tang_egg.interpret_bind import infer_dims
 from tang_egg.ir import Graph, Input, Tensor
+from tang_egg.ops_eight import EIGHT, bits_of, numbers_of
 
 NUMPY = {
     "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool",
     "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8",
-    "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "u16": "uint16", "u32": "uint32", "u64": "uint64", "f8e4m3": "uint8", "f8e5m2": "uint8",
 }  # fmt: skip
-"""The NumPy type of the array that holds an element type. bf16 travels as its bits (or as ml_dtypes.bfloat16)."""
+"""The NumPy type of the array that holds an element type. bf16 and floats of 8 bits travel as their bits."""
+BITS = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+"""The types that travel as their bits, and what other libraries (ml_dtypes, torch) call them."""
 
 LARGEST = 2**62
 """No dim may be as large: kernels count in 64 bits."""
@@ -35,6 +38,7 @@ class Given:
     array: np.ndarray[Any, Any]
     origin: np.ndarray[Any, Any]
     owned: bool  # whether what is written to `origin` reaches the caller
+    type: str = ""
 
     @property
     def copied(self) -> bool:
@@ -45,6 +49,8 @@ class Given:
         """Writes a result, of the declared type, into the memory that the caller gave."""
         if self.origin.dtype == value.dtype:
             self.origin[...] = value
+        elif self.type in EIGHT:
+            self.origin[...] = numbers_of(value, self.type)
         else:  # bf16 that was given as floats
             self.origin[...] = (value.astype(np.uint32) << 16).view(np.float32)
 
@@ -97,11 +103,11 @@ def take(i: Input, x: Any) -> Given:
         return x
     origin = _as_numpy(i, x)
     owned = not isinstance(x, (list, tuple, bool, int, float, complex, np.generic))
-    if i.dtype == "bf16" and origin.dtype.name == "bfloat16":
-        origin = origin.view(np.uint16)
-    array = bits_of_floats(origin) if i.dtype == "bf16" and origin.dtype.kind == "f" else origin
+    if origin.dtype.name == BITS.get(i.dtype):
+        origin = origin.view(NUMPY[i.dtype])
+    array = bits_of_floats(origin, type=i.dtype) if i.dtype in BITS and origin.dtype.kind == "f" else origin
     if array.dtype != np.dtype(NUMPY[i.dtype]):
-        bits = " to float32, or pass its bits as uint16" if i.dtype == "bf16" else ""
+        bits = f" to float32, or pass its bits as {NUMPY[i.dtype]}" if i.dtype in BITS else ""
         raise InputError(
             f"input '{i.name}' has elements of type {array.dtype}, not {i.dtype}",
             where="a call of a compiled program",
@@ -111,7 +117,7 @@ def take(i: Input, x: Any) -> Given:
         array = np.array(array, order="C")  # kernels read elements one after another, each at a multiple of its size
     if i.sorted:
         check_sorted(i.name, array, "a call of a compiled program")
-    return Given(array, origin, owned)
+    return Given(array, origin, owned, i.dtype)
 
 
 def check_sorted(name: str, array: np.ndarray[Any, Any], where: str) -> None:
@@ -148,9 +154,9 @@ def _as_numpy(i: Input, x: Any) -> np.ndarray[Any, Any]:
     reason: Exception | None = None
     if hasattr(x, "__dlpack__") and not isinstance(x, np.generic):
         try:
-            shown = _exportable(x)
+            shown = _exportable(x, i.dtype)
             array = np.from_dlpack(shown)
-            return array if shown is x else array.view(np.uint16)
+            return array if shown is x else array.view(NUMPY[i.dtype])
         except Exception as error:  # of any kind: the library decides what it raises
             reason = error
     try:
@@ -165,10 +171,10 @@ def _as_numpy(i: Input, x: Any) -> np.ndarray[Any, Any]:
     ) from reason
 
 
-def _exportable(x: Any) -> Any:
-    """A tensor of bfloat16, which NumPy does not know, as 16-bit integers with the same memory; others as they are."""
-    integers = getattr(sys.modules.get("torch"), "int16", None)
-    if integers is None or str(getattr(x, "dtype", "")) != "torch.bfloat16" or x.requires_grad:
+def _exportable(x: Any, type: str) -> Any:
+    """A tensor of a type that NumPy does not know as integers with the same memory; others as they are."""
+    integers = getattr(sys.modules.get("torch"), "int16" if type == "bf16" else "uint8", None)
+    if integers is None or str(getattr(x, "dtype", "")) != f"torch.{BITS.get(type)}" or x.requires_grad:
         return x
     return x.view(integers)
 
@@ -186,8 +192,11 @@ def _conversion(x: Any) -> str:
     return "give a NumPy array, or a value with the buffer protocol or DLPack in this machine's memory"
 
 
-def bits_of_floats(a: Any, library: Any = np) -> Any:
-    """Floats rounded to bf16, as its bits. `library` is the one whose arrays these are: numpy or cupy."""
+def bits_of_floats(a: Any, library: Any = np, type: str = "bf16") -> Any:
+    """Floats rounded to a type of `BITS`, as its bits. `library` is the one whose arrays these are: numpy or cupy."""
+    if type in EIGHT:
+        with np.errstate(all="ignore"):
+            return bits_of(a, type, library)
     bits = a.astype(np.float32).view(np.uint32).astype(np.uint64)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
     return library.where(library.isnan(a), np.uint16(0x7FC0), rounded)

@@ -14,14 +14,15 @@ import numpy as np
 from tang_egg import run_arrays
 from tang_egg.errors import InputError
 from tang_egg.ir import Graph, Input, Tensor
-from tang_egg.run_arrays import NUMPY, Given, bits_of_floats, check_names, check_present
+from tang_egg.ops_eight import EIGHT
+from tang_egg.run_arrays import BITS, NUMPY, Given, bits_of_floats, check_names, check_present
 from tang_egg.run_cuda_driver import Driver
 
 ALIGNED = 16
 """Bytes to which every address that kernels see is aligned."""
 WHERE = "a call of a compiled program"
 
-_TORCH = {t: {"bf16": "bfloat16"}.get(t, n) for t, n in NUMPY.items()}
+_TORCH = {t: BITS.get(t, n) for t, n in NUMPY.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,10 @@ def _adopted(i: Input, x: Any, driver: Driver) -> Any:
 def _of_cupy(i: Input, origin: Any, driver: Driver) -> Placed:
     _check_home(f"input '{i.name}'", driver.home(origin), driver)
     array = origin
-    if i.dtype == "bf16" and array.dtype.name == "bfloat16":
-        array = array.view("uint16")
-    elif i.dtype == "bf16" and array.dtype.kind == "f":
-        array = bits_of_floats(array, driver.cupy)
+    if array.dtype.name == BITS.get(i.dtype):
+        array = array.view(NUMPY[i.dtype])
+    elif i.dtype in BITS and array.dtype.kind == "f":
+        array = bits_of_floats(array, driver.cupy, i.dtype)
     if array.dtype.name != NUMPY[i.dtype]:
         raise _wrong_type(i, array.dtype.name)
     if not array.flags.c_contiguous or (array.size and driver.pointer(array) % ALIGNED):
@@ -123,7 +124,10 @@ def _of_torch(i: Input, origin: Any, driver: Driver) -> Placed:
     array, name = origin, torch_type(origin)
     if i.dtype == "bf16" and name in ("float16", "float32", "float64"):
         array, name = origin.to(_torch().bfloat16), "bfloat16"
-    if name != _TORCH[i.dtype] and not (i.dtype == "bf16" and name == "uint16"):
+    elif i.dtype in EIGHT and name in ("float16", "bfloat16", "float32", "float64"):
+        most = EIGHT[i.dtype].largest  # torch gives NaN or infinity beyond it
+        array, name = origin.clamp(-most, most).to(getattr(_torch(), BITS[i.dtype])), BITS[i.dtype]
+    if name != _TORCH[i.dtype] and not (i.dtype in BITS and name == NUMPY[i.dtype]):
         raise _wrong_type(i, name)
     if not array.is_contiguous() or (array.numel() and array.data_ptr() % ALIGNED):
         array = array.contiguous()
@@ -143,7 +147,7 @@ def _torch() -> Any:
 
 
 def _wrong_type(i: Input, name: str) -> InputError:
-    bits = " to float32, or pass its bits as uint16" if i.dtype == "bf16" else ""
+    bits = f" to float32, or pass its bits as {NUMPY[i.dtype]}" if i.dtype in BITS else ""
     return InputError(
         f"input '{i.name}' has elements of type {name}, not {i.dtype}",
         where=WHERE,
@@ -195,13 +199,13 @@ def place_output(t: Tensor, x: Any, shape: tuple[int, ...], driver: Driver) -> P
     """
     if is_torch(x) and x.is_cuda:
         _check_home(f"the array for output '{t.name}'", int(x.device.index or 0), driver)
-        fits = torch_type(x) == _TORCH[t.dtype] or (t.dtype == "bf16" and torch_type(x) == "uint16")
+        fits = torch_type(x) == _TORCH[t.dtype] or (t.dtype in BITS and torch_type(x) == NUMPY[t.dtype])
         sound = x.is_contiguous() and not (x.numel() and x.data_ptr() % ALIGNED)
         _check_fit(t, tuple(x.shape), torch_type(x), shape, fits and sound)
         return Placed(int(x.data_ptr()), shape, x, "torch")
     if driver.owns(x):
         _check_home(f"the array for output '{t.name}'", driver.home(x), driver)
-        fits = x.dtype.name == NUMPY[t.dtype] or (t.dtype == "bf16" and x.dtype.name == "bfloat16")
+        fits = x.dtype.name in (NUMPY[t.dtype], BITS.get(t.dtype))
         sound = x.flags.c_contiguous and not (x.size and driver.pointer(x) % ALIGNED)
         _check_fit(t, tuple(x.shape), x.dtype.name, shape, fits and sound)
         return Placed(driver.pointer(x), shape, x, "cupy")

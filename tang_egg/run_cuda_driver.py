@@ -34,6 +34,7 @@ TEAM = 8
 _KINDS = {
     "bf16": "BFLOAT16", "f16": "FLOAT16", "f32": "FLOAT32", "tf32": "TFLOAT32", "f64": "FLOAT64",
     "i32": "INT32", "u32": "UINT32", "i64": "INT64", "u64": "UINT64", "u16": "UINT16", "u8": "UINT8",
+    "i8": "UINT8", "f8e4m3": "UINT8", "f8e5m2": "UINT8",
 }  # fmt: skip
 """The driver's name of an element type in a tensor map."""
 

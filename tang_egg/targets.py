@@ -119,9 +119,8 @@ def _cuda_cut(program: Program, products: str) -> Program:
 
 
 def _cuda_merged(program: Program, rounded: bool) -> Program:
-    """The program cut but for its streams; `rounded`: f32 operands are for matrix units too, and lie as those ask."""
-    merged = merge_folds(partition(program), rounded)
-    return turn_operands(merged) if rounded else merged
+    """The program cut but for its streams, operands as units ask; `rounded`: those of f32 are for matrix units too."""
+    return turn_operands(merge_folds(partition(program), rounded), rounded)
 
 
 def _cuda_busy(bodies: Bodies, axes: Axes, products: str) -> float:

@@ -28,6 +28,7 @@ from tang_egg.interpret_precision import arithmetic
 from tang_egg.interpret_shaken import ORDERS, shaken
 from tang_egg.ir import Graph, Input, Source, Tensor, sources, tensors_of
 from tang_egg.ops import FLOATS
+from tang_egg.ops_eight import EIGHT
 from tang_egg.precision import Plan
 from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
@@ -49,8 +50,8 @@ Runner: TypeAlias = "CompiledProgram | CudaProgram | GridProgram"
 NUDGE, NUDGE_OF_DOUBLE, NUDGES, ROUNDS = 2.0**-19, 2.0**-47, 8, 4
 """The relative changes that stand for the rounding of sums, how often they are tried, and how many times as often those
 of operations are."""
-NUDGE_OF_HALF = {"bf16": 2.0**-9, "f16": 2.0**-12}
-"""Those of tensors that are stored in 16 bits."""
+NUDGE_OF_HALF = {"bf16": 2.0**-9, "f16": 2.0**-12, "f8e4m3": 2.0**-5, "f8e5m2": 2.0**-4}
+"""Those of tensors that are stored in 16 or 8 bits."""
 
 FULL = 3e9
 """Values that the interpreter computes for a whole graph, at most; beyond that samples are compared."""
@@ -110,10 +111,14 @@ class _Run:
     dims: Mapping[str, int]
 
     def kind(self, t: Tensor) -> str:
-        """The storage type whose tolerance holds: products may round f32 to tf32 where a schedule says so."""
-        launches = (b.kernel.launch for b in getattr(self.runner, "kernels", ()))
-        rounds = any(m.rounds for launch in launches if launch is not None for m in launch.maps)
-        return "tf32" if rounds and t.dtype == "f32" else t.dtype
+        """The storage type whose tolerance holds: products may round f32 to tf32 where a schedule says so, and units
+        add products of 8-bit floats in few bits."""
+        launches = [b.kernel.launch for b in getattr(self.runner, "kernels", ())]
+        maps = [m for launch in launches if launch is not None for m in launch.maps]
+        if t.dtype != "f32" or not maps:
+            return t.dtype
+        short = any(m.buffer.type in EIGHT for m in maps)
+        return "short" if short else "tf32" if any(m.rounds for m in maps) else t.dtype
 
     @property
     def most(self) -> float:
@@ -346,7 +351,7 @@ def _largest(a: Any) -> float:
 SCORES = 1e7
 """The largest scores that a GPU's kernels are tried on: the exponent of exp(a·x - m) is one multiply-add there, whose
 rounding is a factor of e at this size, and an infinity a thousand times above."""
-_LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300}
+_LARGEST = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300, "f8e4m3": 200.0, "f8e5m2": 3e4}
 
 
 def _first_wrong(run: _Run, inputs: Mapping[str, Array]) -> str:

@@ -18,7 +18,7 @@ from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Input, tensors_of
 from tang_egg.ops import FLOATS
 from tang_egg.schedule import Schedule
-from tang_egg.verify_inputs import coordinate_ranges, nearest, on_bf16_grid, sample_inputs
+from tang_egg.verify_inputs import coordinate_ranges, nearest, on_grid, sample_inputs
 
 Array = npt.NDArray[Any]
 
@@ -33,7 +33,7 @@ MOST = 12
 """Bindings that are tried, unless more are asked for."""
 PACKED = 521
 """A size from which on kernels take packed ways, that are not worth it for small ones."""
-TAME = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300}
+TAME = {"f16": 3e4, "bf16": 1e30, "f32": 1e30, "f64": 1e300, "f8e4m3": 200.0, "f8e5m2": 3e4}
 
 
 # ---- sizes ----
@@ -123,7 +123,7 @@ def _changed(i: Input, a: Array, values: str, coordinate: bool, rng: np.random.G
         return a
     if i.dtype in FLOATS:
         made = _floats(i.dtype, a, values, rng)
-        return on_bf16_grid(made) if i.dtype == "bf16" else made
+        return on_grid(made, i.dtype)
     if values == "ties" and i.dtype != "bool" and not coordinate:
         return np.asarray(a % 3).astype(a.dtype)
     if values == "edge" and i.dtype != "bool" and not coordinate and i.dtype in ("i8", "u8", "i16", "u16"):

@@ -8,20 +8,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tang_egg.ops_eight import EIGHT, numbers_of
+
 Array = npt.NDArray[Any]
 
-TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "tf32": 2e-3, "f16": 5e-3, "bf16": 4e-2}
-"""Largest |error| / max |reference| by storage type; tf32: f32 by way of products that round their operands to it."""
+TOLERANCE = {"f64": 1e-10, "f32": 2e-4, "tf32": 2e-3, "f16": 5e-3, "bf16": 4e-2, "f8e4m3": 0.15, "f8e5m2": 0.3}
+TOLERANCE |= {"short": 4e-2}
+"""Largest |error| / max |reference| by storage type; tf32: f32 by way of products that round their operands to it;
+short: f32 by way of products of 8-bit floats, whose sums have about 14 bits of fraction."""
 
-NORM = {"tf32": 1e-3, "f16": 2e-3, "bf16": 1e-2}
+NORM = {"tf32": 1e-3, "f16": 2e-3, "bf16": 1e-2, "short": 1e-2, "f8e4m3": 6e-2, "f8e5m2": 0.12}
 """Largest ‖error‖ / ‖reference‖ of results whose elements may be off by much: an error in all of them shows here."""
 
-LEAST = {"f16": 2.0**-24, "bf16": 2.0**-133}
+LEAST = {"f16": 2.0**-24, "bf16": 2.0**-133, "f8e4m3": 2.0**-9, "f8e5m2": 2.0**-16}
 """The smallest number above 0: what lies between two of its multiples is rounded to one, however near 0 all are."""
 
 
 def values_of(a: Array, dtype: str) -> Array:
-    """The numbers that a result holds: bf16 comes as its bits, the upper half of those of a single."""
+    """The numbers that a result holds: floats of 8 bits and bf16 come as bits, bf16 as the upper half of a single's."""
+    if dtype in EIGHT and a.dtype == np.uint8:
+        return np.asarray(numbers_of(a, dtype), np.float32)
     return (a.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" and a.dtype == np.uint16 else a
 
 

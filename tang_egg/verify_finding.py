@@ -110,7 +110,7 @@ def wrong_elements(got: Array, exact: Array, kind: str) -> Array:
 
 BIAS = 0.25
 """Mean error, in units of the last place, from which on results are not rounded to the nearest."""
-_PLACES = {"f16": (10, -24), "bf16": (7, -133)}
+_PLACES = {"f16": (10, -24), "bf16": (7, -133), "f8e4m3": (3, -9), "f8e5m2": (2, -16)}
 """Bits behind the point of a number of a type, and the exponent of its smallest one."""
 
 

@@ -12,6 +12,7 @@ from tang_egg.affine import Affine, Dim
 from tang_egg.errors import BindError
 from tang_egg.ir import Graph, Input, Read, Scalar, tensors_of, walk
 from tang_egg.ops import FLOATS, INTEGERS
+from tang_egg.ops_eight import EIGHT, bits_of, numbers_of
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +60,7 @@ def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random
             flat[rng.integers(0, flat.size, max(1, flat.size // 8))] = 0.0
             flat[0] = -0.0
         made = values.astype({"f64": np.float64, "f16": np.float16}.get(i.dtype, np.float32))
-        return on_bf16_grid(made) if i.dtype == "bf16" else made
+        return on_grid(made, i.dtype)
     if i.dtype == "bool":
         live = rng.random(shape) < 0.7
         if edge and live.ndim and live.shape[0]:
@@ -72,6 +73,13 @@ def _sample(i: Input, shape: tuple[int, ...], extent: int | None, rng: np.random
     if edge and values_int.size:
         values_int.reshape(-1)[:: max(1, values_int.size - 1)] = max(high - 1, low)
     return np.sort(values_int, axis=-1) if i.sorted else values_int
+
+
+def on_grid(a: Array, dtype: str) -> Array:
+    """Values that a storage type holds exactly: singles for the types that NumPy has not."""
+    if dtype in EIGHT:
+        return np.asarray(numbers_of(bits_of(a, dtype), dtype), np.float32)
+    return np.asarray(on_bf16_grid(a)) if dtype == "bf16" else a
 
 
 def on_bf16_grid(a: Any) -> Any:

@@ -21,6 +21,7 @@ from tang_egg.errors import TargetError
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Source, Tensor
 from tang_egg.ops import FLOATS
+from tang_egg.ops_eight import EIGHT, bits_of
 from tang_egg.run_arrays import NUMPY
 from tang_egg.run_layout import Built
 from tang_egg.verify import FILLS, rounding
@@ -56,7 +57,9 @@ class Checked:
 
 
 def stored(array: Array, dtype: str) -> Array:
-    """Values as memory holds them: bf16 as its bits."""
+    """Values as memory holds them: bf16 and floats of 8 bits as their bits."""
+    if dtype in EIGHT:
+        return np.ascontiguousarray(array if array.dtype == np.uint8 else bits_of(array, dtype))
     if dtype == "bf16" and array.dtype != np.uint16:
         bits = np.asarray(array, np.float32, order="C").view(np.uint32)
         return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)

@@ -41,6 +41,7 @@ def small() -> list[Cell]:
     found += [cuda_cells.memory(program, 24, 40) for program in cuda_memory.MEMORY]
     found += [cuda_cells.decode(1, 64), cuda_cells.block(16, "bf16")]
     found += [cuda_cells.linear(program, 1, 256, 128) for program in ("linear_attention", "ssd")]
+    found += [cuda_cells.gemm(48, 64, 48, True, kind) for kind in ("int8", "fp8")]
     return [*found, cuda_cells.gemm(8, 40, 24, True, "bf16"), cuda_cells.narrow(3, 40, 24)]
 
 
@@ -56,7 +57,7 @@ def test_cells_are_distinct_and_complete() -> None:
     assert {s: sum(c.suite == s for c in found) for s in JUDGED} == {
         "cuda.attention": 18,
         "cuda.variants": 20,
-        "cuda.gemm": 13,
+        "cuda.gemm": 17,
         "cuda.fused": 2,
         "cuda.loss": 1,
         "cuda.norm": 1,
@@ -116,7 +117,8 @@ def test_every_graph_is_one_kernel_on_a_gpu(cell: Cell) -> None:
     *before, last = program.kernels
     assert [k.name for k in before] == (["total"] if cell.program == "ssd" else [])
     (output,) = last.outputs
-    assert output.dtype == {"tf32": "f32"}.get(cell.dtype, "f32" if cell.program == "cross_entropy" else "bf16")
+    plain = "f32" if cell.program == "cross_entropy" else "bf16"
+    assert output.dtype == {"tf32": "f32", "int8": "i32"}.get(cell.dtype, plain)
     assert [s.value for s in output.shape] == [s.value for s in graph.outputs[0].shape]
 
 
@@ -450,7 +452,7 @@ def test_peers_agree_with_the_reference(cell: Cell, monkeypatch: pytest.MonkeyPa
         for family in (f for f in cell.peers if f not in on_gpu and f != "FlashAttention-2"):
             call = cuda_peers.prepare(family, cell, inputs)
             call()
-            assert cuda_data.error(call.output(), wanted) < cell.limit / 2, family
+            assert cuda_data.error(call.output(), wanted) <= cell.limit / 2, family
 
 
 @pytest.mark.parametrize("cell", torch_cases())
@@ -460,7 +462,7 @@ def test_the_reference_is_what_the_graph_says(cell: Cell) -> None:
     from tang_egg.interpret import interpret
 
     inputs = cuda_data.draw(cell, "cpu")
-    wide = {n: (x.float() if x.dtype == torch.bfloat16 else x).numpy() for n, x in inputs.items()}
+    wide = {n: (x.float() if x.is_floating_point() else x).numpy() for n, x in inputs.items()}
     (found,) = interpret(cell.graph(), wide).values()
     assert cuda_data.error(torch.from_numpy(found), cuda_data.reference(cell, inputs)) < 1e-6
 

@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Graph, str, str, str]] = {
         graph(tensor(const(1.0), dtype="f8")),
         "unknown element type 'f8'",
         "graph 'g', tensor 't'",
-        "use one of f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool",
+        "use one of f16, bf16, f32, f64, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool",
     ),
     "negative extent of an input": (
         graph(tensor(const(1.0)), inputs=(Input("z", (affine(4), N - 1)),)),

@@ -61,6 +61,17 @@ def test_bfloat16_is_widened_exactly(tmp_path: Path) -> None:
     assert safetensors.declarations(path)["w"].dtype == "bf16"
 
 
+def test_floats_of_8_bits_come_as_singles(tmp_path: Path) -> None:
+    header = {
+        "v": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]},
+        "w": {"dtype": "F8_E5M2", "shape": [2], "data_offsets": [2, 4]},
+    }
+    path = write(tmp_path / "tiny.safetensors", header, bytes([0x7E, 0x81, 0x7B, 0xFC]))
+    found = safetensors.arrays(path)
+    assert found["v"].tolist() == [448.0, -(2.0**-9)] and found["w"].tolist() == [57344.0, -np.inf]
+    assert [safetensors.declarations(path)[n].dtype for n in "vw"] == ["f8e4m3", "f8e5m2"]
+
+
 @pytest.mark.parametrize(("name", "expected"), [("a.b-c", "a_b_c"), ("0.weight", "_0_weight"), ("plain", "plain")])
 def test_identifiers(name: str, expected: str) -> None:
     assert safetensors.identifier(name) == expected
@@ -98,9 +109,9 @@ def test_an_unknown_tensor_is_refused_with_the_names_there_are(file: Path) -> No
 
 
 def test_an_unknown_type_is_refused(tmp_path: Path) -> None:
-    header = {"w": {"dtype": "F8_E4M3", "shape": [2], "data_offsets": [0, 2]}}
+    header = {"w": {"dtype": "F8_E8M0", "shape": [2], "data_offsets": [0, 2]}}
     text = message(write(tmp_path / "tiny.safetensors", header, bytes(2)))
-    assert "F8_E4M3 are not supported" in text
+    assert "F8_E8M0 are not supported" in text
     assert "tensor 'w'" in text
 
 

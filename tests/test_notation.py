@@ -375,12 +375,12 @@ ERRORS: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: te.input("a", (3,), "float"),
         "unknown element type 'float'",
-        "use one of f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool",
+        "use one of f16, bf16, f32, f64, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool",
     ),
     (
         lambda: te.cast(X[P], "float"),
         "unknown element type 'float'",
-        "use one of f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, real",
+        "use one of f16, bf16, f32, f64, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool, real",
     ),
     (lambda: te.graph("g"), "graph 'g' has no output", "give at least one tensor"),
     (

@@ -148,7 +148,7 @@ def _turned_anyway(g: Graph) -> Program:
     from tang_egg.codegen.turn_operands import _across, _copied
 
     program = program_of(g)
-    operand = _across(program.kernels[0].outputs)
+    operand = _across(program.kernels[0].outputs, True)
     assert operand is not None
     return _copied(program, 0, operand)
 

@@ -16,11 +16,13 @@ from tang_egg.codegen.legalize_register import to_registers
 from tang_egg.codegen.legalize_vector import to_vectors
 from tang_egg.codegen.printer import Dialect, Printer, form_text, strip
 from tang_egg.codegen.vectors import AVX2, Vectors
+from tang_egg.ops_eight import EIGHT
 
 _TYPES = {
     "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "bool": "uint8_t",
     "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
     "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+    **{t: f"te_{t}" for t in EIGHT},
 }  # fmt: skip
 
 _STREAMED = (
@@ -45,7 +47,7 @@ def _literal(value: float | int | bool, type: str) -> str:
         if math.isinf(number):
             return ("-" if number < 0 else "") + ("INFINITY" if suffix else "(double)INFINITY")
         return f"{number!r}{suffix}" if number >= 0 and not str(number).startswith("-") else f"({number!r}{suffix})"
-    if type in ("f16", "bf16"):
+    if type in ("f16", "bf16", *EIGHT):
         return (
             f"te_to_{type}({float(value)!r}f)"
             if math.isfinite(float(value))
@@ -149,9 +151,10 @@ for _t in ("i8", "i16", "u8", "u16"):
         f"mul:{_t}": f"(({_c})({{0}} * {{1}}))",
         f"neg:{_t}": f"(({_c})-{{0}})",
     }
-for _float in ("f16", "bf16"):
+for _float in ("f16", "bf16", *EIGHT):
     _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
     _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
+for _float in ("f16", "bf16"):
     _OPS |= {f"cast:f32:{_float}xn": "{0}", f"cast:{_float}:f32xn": "{0}"}  # loads and stores convert
 for _t in ("i8", "u8", "i16", "u16"):
     _OPS |= {f"cast:{_x}:{_t}xn": "te_widen_{to}_{of}({0})" for _x in ("f32", "i32")}

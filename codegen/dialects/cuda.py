@@ -37,6 +37,7 @@ from tang_egg.codegen.legalize_quick import quick_functions
 from tang_egg.codegen.legalize_runs import ReadRun, runs
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
+from tang_egg.ops_eight import EIGHT
 
 BLOCK = 256
 """Threads of a block of a kernel that has no launch of its own, at most."""
@@ -49,7 +50,7 @@ _TYPES = {
     "f32": "float", "f64": "double", "f16": "te_f16", "bf16": "te_bf16", "tf32": "float", "bool": "bool", "int": "int",
     "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long",
     "u8": "unsigned char", "u16": "unsigned short", "u32": "te_u32", "u64": "te_u64",
-    "bf16x2": "te_u32", "f16x2": "te_u32",
+    "bf16x2": "te_u32", "f16x2": "te_u32", **{t: f"te_{t}" for t in EIGHT},
 }  # fmt: skip
 
 
@@ -79,7 +80,7 @@ def _literal(value: float | int | bool, type: str) -> str:
             return text if number > 0 else f"(-{text})"
         text = f"{number!r}{'f' if single else ''}"
         return f"({text})" if text.startswith("-") else text
-    if type in ("f16", "bf16"):
+    if type in ("f16", "bf16", *EIGHT):
         return f"te_to_{type}({_literal(value, 'f32')})"
     return whole_literal(int(value), type, _TYPES, "LL")
 
@@ -226,7 +227,7 @@ for _t in ("i8", "i16", "i32", "i64", "u8", "u16"):  # overflow of a signed type
     _OPS |= {f"{_op}:{_t}": f"te_{_op}_{_t}({{0}}, {{1}})" for _op in ("add", "mul")} | {
         f"neg:{_t}": f"te_neg_{_t}({{0}})"
     }
-for _float in ("f16", "bf16"):
+for _float in ("f16", "bf16", *EIGHT):
     _OPS |= {f"cast:f32:{_float}": f"te_of_{_float}({{0}})", f"cast:f64:{_float}": f"((double)te_of_{_float}({{0}}))"}
     _OPS |= {f"cast:{_float}:{_x}": f"te_to_{_float}({{0}})" for _x in ("f32", "f64")}
 _INTEGERS = [_t for _t in _TYPES if _t[0] in "iu"]

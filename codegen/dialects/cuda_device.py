@@ -11,6 +11,7 @@ from tang_egg.codegen.device import (
     LINE,
     REGISTER_LIMIT,
     STEP,
+    WHOLE,
     Announce,
     Arrive,
     Await,
@@ -38,6 +39,9 @@ from tang_egg.codegen.device import (
     Ticket,
     Tile,
     WarpSync,
+    accumulated,
+    columns_step,
+    multiplied,
 )
 from tang_egg.codegen.kernel import Expr, Form, element
 from tang_egg.codegen.legalize_runs import ReadRun, WriteRun
@@ -84,41 +88,54 @@ def _coordinates(at: tuple[Expr, ...], p: Printer) -> str:
 # ---- matrix products ----
 
 
+_KINDS = {"i8": "s8", "f8e4m3": "e4m3", "f8e5m2": "e5m2"}
+"""The names of types in instructions, where they are others than ours."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Product:
-    """A shape of matrix product: 64 x `n`, operands of `type`; `a`, `b`: major of a shared operand, `a` may be "r"."""
+    """A shape of matrix product: 64 x `n`, operands of `type`; `a`, `b`: major of a shared operand, `a` may be "r".
+
+    `left`: the type of the left operand.
+    """
 
     type: str
     n: int
     a: str
     b: str
+    left: str
 
     @property
     def name(self) -> str:
-        return f"te_mma_{self.type}_{self.n}_{self.a}_{self.b}"
+        types = self.type if self.left == self.type else f"{self.left}_{self.type}"
+        return f"te_mma_{types}_{self.n}_{self.a}_{self.b}"
 
     def wrapper(self) -> str:
         """A device function that issues one instruction; `keep` 0 takes the accumulator for zero."""
         count = self.n // 2
         sums = ", ".join(f"%{i}" for i in range(count))
-        places = ", ".join(f'"+f"(d[{i}])' for i in range(count))
+        whole = self.type in WHOLE
+        places = ", ".join(f'"+{"r" if whole else "f"}"(d[{i}])' for i in range(count))
         depth = STEP // BYTES[self.type]
         shared = self.a != "r"
         a = f"%{count}" if shared else "{" + ", ".join(f"%{count + i}" for i in range(4)) + "}"
         after = count + (1 if shared else 4)
         turned = [str(int(major == "mn")) for major in ((self.a, self.b) if shared else (self.b,))]
-        flags = "".join(f", {t}" for t in turned) if BYTES[self.type] == 2 else ""
+        # signs, of floats; which operands lie across, of 16 bits
+        flags = "" if whole else ", 1, 1" + ("".join(f", {t}" for t in turned) if BYTES[self.type] == 2 else "")
         takes = "te_u64 a" if shared else "te_u32 a0, te_u32 a1, te_u32 a2, te_u32 a3"
         if not shared and BYTES[self.type] == 4:
             takes = "float a0, float a1, float a2, float a3"
         given = '"l"(a)' if shared else ", ".join(f'"r"({_bits(f"a{i}", self.type)})' for i in range(4))
-        shape = f"wgmma.mma_async.sync.aligned.m64n{self.n}k{depth}.f32.{self.type}.{self.type}"
+        held = "int" if whole else "float"
+        total, left, right = "s32" if whole else "f32", *(_KINDS.get(t, t) for t in (self.left, self.type))
+        shape = f"wgmma.mma_async.sync.aligned.m64n{self.n}k{depth}.{total}.{left}.{right}"
         return (
-            f"TE_DEVICE void {self.name}(float (&d)[{count}], {takes}, te_u64 b, int keep)\n{{\n"
+            f"TE_DEVICE void {self.name}({held} (&d)[{count}], {takes}, te_u64 b, int keep)\n{{\n"
             f'    asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, %{after + 1}, 0;\\n"\n'
             f'                 "{shape} "\n'
             f'                 "{{{sums}}}, "\n'
-            f'                 "{a}, %{after}, p, 1, 1{flags};\\n}}\\n"\n'
+            f'                 "{a}, %{after}, p{flags};\\n}}\\n"\n'
             f"                 : {places}\n"
             f'                 : {given}, "l"(b), "r"(keep));\n}}\n'
         )
@@ -126,24 +143,26 @@ class Product:
 
 def product(s: Mma) -> Product:
     """The shape of a product. Raises CodegenError where there is no such instruction."""
-    kind = "tf32" if BYTES[s.b.stage.type] == 4 else s.b.stage.type
+    kind = "tf32" if s.b.stage.type == "f32" else s.b.stage.type
     columns = 2 * (s.acc.size.value or 0)
     a = "r" if isinstance(s.a, Packed) else s.a.major
     held = element(s.a.buffer.type) if isinstance(s.a, Packed) else s.a.stage.type
     wrong = ""
-    if columns % 8 or not 8 <= columns <= 256:
+    if columns % columns_step(columns, kind) or not 8 <= columns <= 256:
         wrong = f"an accumulator of {columns} columns"
-    elif BYTES[held] != BYTES[s.b.stage.type] or (BYTES[held] == 2 and held != kind):
+    elif not (multiplied(held, kind) or (kind == "tf32" and held in ("f32", "tf32"))):
         wrong = f"a product of {held} and {s.b.stage.type}"
+    elif s.acc.type != accumulated(kind) or (BYTES[kind] == 1 and (a, s.b.major) != ("k", "k")):
+        wrong = f"a product of {held} into {s.acc.type}, or of 8 bits that do not lie along the contraction"
     elif kind == "tf32" and (a == "mn" or s.b.major != "k"):
         wrong = "a product of f32 whose contraction index does not lie along lines"
     if wrong:
         raise CodegenError(
             f"there is no matrix instruction for {wrong}",
             where=f"a product into '{s.acc.name}'",
-            mend="use 8, 16 ... 256 columns, one type of 16 bits, or f32 with shared operands of major 'k'",
+            mend="use 8, 16 ... 256 columns, one type of 16 bits, or f32 or integers with shared operands of major 'k'",
         )
-    return Product(kind, columns, a, s.b.major)
+    return Product(kind, columns, a, s.b.major, "tf32" if kind == "tf32" else held)
 
 
 def _bits(name: str, type: str) -> str:

@@ -18,6 +18,7 @@ from tang_egg.codegen.kernel import Buffer, Kernel
 from tang_egg.codegen.legalize import identifier, legal_names, narrow_indices, some_elements
 from tang_egg.codegen.printer import Dialect, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
+from tang_egg.ops_eight import EIGHT
 
 BUFFERS = 31
 """Buffers that a kernel can have, that of its dims included."""
@@ -43,6 +44,12 @@ def _type(name: str) -> str:
             "Metal has no 64-bit floats",
             where="a kernel that stores or computes f64",
             mend="store f32 instead of f64, or use target='c'",
+        )
+    if name in EIGHT:
+        raise CodegenError(
+            "Metal has no 8-bit floats",
+            where=f"a kernel that reads, stores or rounds to {name}",
+            mend="store f16 or bf16 instead, or use target='c' or 'cuda'",
         )
     if name not in _TYPES:
         raise CodegenError(

@@ -19,6 +19,7 @@ from tang_egg.codegen.legalize import legal_names, narrow_indices, some_elements
 from tang_egg.codegen.legalize_even import even_loops
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
+from tang_egg.ops_eight import EIGHT
 
 _VECTORS = "char uchar short ushort int uint long ulong float double half".split()
 WORDS = frozenset(
@@ -39,6 +40,12 @@ _TYPES = {
 
 
 def _type(name: str) -> str:
+    if name in EIGHT:
+        raise CodegenError(
+            "OpenCL C has no 8-bit floats",
+            where=f"a kernel that reads, stores or rounds to {name}",
+            mend="store f16 or bf16 instead, or use target='c' or 'cuda'",
+        )
     if name not in _TYPES:
         raise CodegenError(
             f"OpenCL C has no type {name}",

@@ -58,6 +58,38 @@ TE_DEVICE te_f16 te_to_f16(double x)
     return y;
 }
 
+// 8-bit floats too. A body, seen as the upper bits of a single, is off by a power of two. Beyond the largest number is
+// the largest.
+struct te_f8e4m3 { unsigned char bits; };
+struct te_f8e5m2 { unsigned char bits; };
+template <int PLACES> TE_DEVICE float te_of_eight(te_u32 bits, float scale, te_u32 top)
+{
+    const te_u32 body = bits & 0x7F, odd = PLACES == 2 && body == 0x7C ? 0x7F800000 : 0x7FC00000;
+    const te_u32 size = body > top ? odd : __float_as_uint(__uint_as_float(body << (23 - PLACES)) * scale);
+    return __uint_as_float(size | (bits & 0x80) << 24);
+}
+TE_DEVICE float te_of_f8e4m3(te_f8e4m3 x) { return te_of_eight<3>(x.bits, 1.329227995784916e36f, 0x7E); }
+TE_DEVICE float te_of_f8e5m2(te_f8e5m2 x) { return te_of_eight<2>(x.bits, 5.192296858534828e33f, 0x7B); }
+template <int PLACES> TE_DEVICE unsigned char te_to_eight(float x, int least, int top)
+{
+#if __CUDA_ARCH__ >= 890
+    unsigned short y;
+    if (PLACES == 3) asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(y) : "f"(0.0f), "f"(x));
+    else asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(y) : "f"(0.0f), "f"(x));
+    return (unsigned char)y;
+#else
+    const te_u32 u = __float_as_uint(x), sign = u >> 24 & 0x80;
+    const float a = fabsf(x);
+    if (x != x) return 0x7F;
+    if (a >= 131072.0f) return (unsigned char)(sign | top);
+    const int above = (int)(u >> 23 & 0xFF) - 127, e = above > least ? above : least;
+    const int code = (e - least << PLACES) + (int)rintf(ldexpf(a, PLACES - e));
+    return (unsigned char)(sign | (code > top ? top : code));
+#endif
+}
+TE_DEVICE te_f8e4m3 te_to_f8e4m3(float x) { return te_f8e4m3{te_to_eight<3>(x, -6, 0x7E)}; }
+TE_DEVICE te_f8e5m2 te_to_f8e5m2(float x) { return te_f8e5m2{te_to_eight<2>(x, -14, 0x7B)}; }
+
 // Pairs of 16-bit floats in one register, the first in the low half.
 TE_DEVICE te_u32 te_pack_bf16(float low, float high)
 {
@@ -421,6 +453,11 @@ template <int N> TE_DEVICE void te_pin(float (&acc)[N])
 #pragma unroll
     for (int n = 0; n < N; ++n) asm volatile("" : "+f"(acc[n])::"memory");
 }
+template <int N> TE_DEVICE void te_pin(int (&acc)[N])
+{
+#pragma unroll
+    for (int n = 0; n < N; ++n) asm volatile("" : "+r"(acc[n])::"memory");
+}
 
 // The descriptor of a tile with the 128-byte swizzle: 8 lines of 128 bytes follow each other, `boxes` bytes lie between
 // boxes. To move along the tile, add bytes / 16.
@@ -450,6 +487,10 @@ TE_DEVICE void te_store_32(te_u32 box, int line, int chunk, float a, float b, fl
     const te_u32 to = box + te_swizzled(row, 2 * chunk + (t >> 1 & 1)) + (t & 1) * 8;
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(a), "f"(b) : "memory");
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to + 1024), "f"(c), "f"(d) : "memory");
+}
+TE_DEVICE void te_store_32(te_u32 box, int line, int chunk, int a, int b, int c, int d)
+{
+    te_store_32(box, line, chunk, __int_as_float(a), __int_as_float(b), __int_as_float(c), __int_as_float(d));
 }
 // The fragment's rows along lines: two boxes of 32 rows, `boxes` bytes apart.
 TE_DEVICE te_u32 te_turned_address(te_u32 box, int boxes, int line, int half)

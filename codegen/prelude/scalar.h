@@ -145,6 +145,37 @@ static inline te_f16 te_to_f16(double x)
     return (te_f16){(uint16_t)(sign | ((uint32_t)(e + 14) << 10) + ((uint32_t)nearbyint(m * 0x1p11) - 0x400))};
 }
 
+// 8-bit floats are kept as their bits too. A body, seen as the upper bits of a single, is off by a power of two.
+typedef struct { uint8_t bits; } te_f8e4m3;
+typedef struct { uint8_t bits; } te_f8e5m2;
+
+static inline float te_of_eight(uint8_t bits, int places, float scale, int top)
+{
+    uint32_t body = bits & 0x7F, u = body << (23 - places);
+    float x;
+    memcpy(&x, &u, 4);
+    x = body > (uint32_t)top ? (places == 2 && body == 0x7C ? INFINITY : NAN) : x * scale;
+    return bits & 0x80 ? -x : x;
+}
+static inline float te_of_f8e4m3(te_f8e4m3 h) { return te_of_eight(h.bits, 3, 0x1p120f, 0x7E); }
+static inline float te_of_f8e5m2(te_f8e5m2 h) { return te_of_eight(h.bits, 2, 0x1p112f, 0x7B); }
+
+// Rounds once, from double; beyond the largest number is the largest.
+static inline uint8_t te_to_eight(double x, int places, int least, int top)
+{
+    uint8_t sign = signbit(x) ? 0x80 : 0;
+    double a = fabs(x);
+    if (x != x) return 0x7F;
+    if (a >= 0x1p17) return (uint8_t)(sign | top);
+    int e;
+    frexp(a, &e);  // a = m * 2^e with 0.5 <= m < 1
+    e = a > 0 && e - 1 > least ? e - 1 : least;
+    int code = ((e - least) << places) + (int)nearbyint(ldexp(a, places - e));
+    return (uint8_t)(sign | (code > top ? top : code));
+}
+static inline te_f8e4m3 te_to_f8e4m3(double x) { return (te_f8e4m3){te_to_eight(x, 3, -6, 0x7E)}; }
+static inline te_f8e5m2 te_to_f8e5m2(double x) { return (te_f8e5m2){te_to_eight(x, 2, -14, 0x7B)}; }
+
 // Bits read as another type of the same width.
 #define TE_BITS(A, NA, B, NB)                                                                             \
     static inline B te_bits_##NB##_##NA(A x) { B y; memcpy(&y, &x, sizeof y); return y; }
@@ -157,6 +188,10 @@ TE_BITS_BOTH(te_f16, f16, int16_t, i16)
 TE_BITS_BOTH(te_f16, f16, uint16_t, u16)
 TE_BITS_BOTH(te_bf16, bf16, int16_t, i16)
 TE_BITS_BOTH(te_bf16, bf16, uint16_t, u16)
+TE_BITS_BOTH(te_f8e4m3, f8e4m3, int8_t, i8)
+TE_BITS_BOTH(te_f8e4m3, f8e4m3, uint8_t, u8)
+TE_BITS_BOTH(te_f8e5m2, f8e5m2, int8_t, i8)
+TE_BITS_BOTH(te_f8e5m2, f8e5m2, uint8_t, u8)
 TE_BITS_BOTH(int8_t, i8, uint8_t, u8)
 TE_BITS_BOTH(int16_t, i16, uint16_t, u16)
 TE_BITS_BOTH(int32_t, i32, uint32_t, u32)

@@ -10,7 +10,7 @@ from tang_egg.importers.onnx_call import Call, Table, fixed
 from tang_egg.importers.onnx_contract import matmul
 from tang_egg.importers.onnx_elementwise import converted
 from tang_egg.importers.onnx_reduce import largest, smallest
-from tang_egg.importers.onnx_value import Unsupported, Value, element_type
+from tang_egg.importers.onnx_value import Known, Unsupported, Value, element_type
 from tang_egg.importers.onnx_window import window
 from tang_egg.traced import Traced, compute, fold
 
@@ -102,6 +102,14 @@ def _less_zero(x: Traced, zero: Traced | None) -> Traced:
     return wide if zero is None else compute(lambda a, z: a - z, wide, converted(zero, "i32"), dtype="i32", hint="less")
 
 
+def _zero(call: Call, n: int) -> Traced | None:
+    """Input `n`, a zero point; None where it is absent, or known to be 0."""
+    if not call.given(n):
+        return None
+    value = call.tensor_value(n)
+    return None if isinstance(value, Known) and not value.array.any() else call.x(n)
+
+
 def _rows(parameter: Traced | None, columns: bool = False) -> Traced | None:
     """A parameter of each row of a matrix (or of each column) that broadcasts against it."""
     if parameter is None or parameter.ndim == 0:
@@ -113,13 +121,13 @@ def _rows(parameter: Traced | None, columns: bool = False) -> Traced | None:
 
 @OPERATORS.add("MatMulInteger", 10)
 def matmul_integer(call: Call) -> Value:
-    a, b = _less_zero(call.x(0), _rows(call.optional(2))), _less_zero(call.x(1), _rows(call.optional(3), True))
+    a, b = _less_zero(call.x(0), _rows(_zero(call, 2))), _less_zero(call.x(1), _rows(_zero(call, 3), True))
     return matmul(a, b)
 
 
 @OPERATORS.add("QLinearMatMul", 21)
 def q_linear_matmul(call: Call) -> Value:
-    a, b = _less_zero(call.x(0), _rows(call.x(2))), _less_zero(call.x(3), _rows(call.x(5), True))
+    a, b = _less_zero(call.x(0), _rows(_zero(call, 2))), _less_zero(call.x(3), _rows(_zero(call, 5), True))
     total = matmul(a, b)
     left, right, result = _rows(call.x(1)), _rows(call.x(4), True), _rows(call.x(6))
     zero = _rows(call.x(7))

@@ -35,12 +35,14 @@ from tang_egg.importers.weights import (
     mapped,
 )
 from tang_egg.ir import Input
+from tang_egg.ops_eight import EIGHT, numbers_of
 
 __all__ = ["DTYPES", "arrays", "declarations", "identifier", "open"]
 
 DTYPES = {
     "F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "BOOL": "bool",
     "I64": "i64", "I32": "i32", "I16": "i16", "I8": "i8", "U64": "u64", "U32": "u32", "U16": "u16", "U8": "u8",
+    "F8_E4M3": "f8e4m3", "F8_E5M2": "f8e5m2",
 }  # fmt: skip
 """The element types of the format that the language has, by their name there."""
 
@@ -76,7 +78,8 @@ def arrays(
 ) -> dict[str, NDArray[Any]]:
     """The tensors of the file (all, or those in `names`) as arrays that own their memory, by `rename(name)`.
 
-    A bf16 tensor comes as float32 of the same values, since NumPy has no such type. `open` gives views instead.
+    A tensor of bf16 or 8-bit floats comes as float32 of the same values, since NumPy has no such types. `open` gives
+    views instead.
     Raises InputError as `declarations` does, and for a name that the file lacks.
     """
     weights = open(path)
@@ -90,6 +93,8 @@ def arrays(
 
 def _copied(weights: Weights, one: Stored) -> NDArray[Any]:
     view = weights[one.name]
+    if one.dtype in EIGHT:
+        return np.asarray(numbers_of(view, one.dtype), np.float32)
     if one.dtype != "bf16":
         return view.copy()
     return (view.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -33,9 +33,11 @@ Value: TypeAlias = "bool | int | float | str | NDArray[Any] | tuple[Value, ...]"
 
 VIEWS = {
     "f16": "<f2", "f32": "<f4", "f64": "<f8", "bf16": "<u2", "bool": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4",
-    "i64": "<i8", "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8",
+    "i64": "<i8", "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "f8e4m3": "|u1",
+    "f8e5m2": "|u1",
 }  # fmt: skip
-"""The NumPy type of a view on elements of a type of the language. bf16 is seen as its bits, as compiled programs do."""
+"""The NumPy type of a view on elements of a type of the language. bf16 and floats of 8 bits are seen as
+their bits, as compiled programs do."""
 
 MOST_AXES = 32
 """Axes that an array may have in every NumPy that is supported."""
