@@ -58,7 +58,8 @@ GROUP = 128
 UNITS = 132
 """Multiprocessors of a chip, which tiles and rows are spread over."""
 SHARED_LIMIT = 232_448
-"""Bytes of shared memory that one block can have (227 KiB)."""
+"""Bytes of shared memory that one block can have (227 KiB); the chip takes `KEPT` more for each block."""
+KEPT = 1024
 REGISTER_LIMIT = 65_536
 """Registers that the threads of one block can have together: all of a multiprocessor's."""
 BOX_SIDE, BOX_RANK = 256, 5
@@ -67,6 +68,11 @@ BYTES = {"bf16": 2, "f16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
 """Bytes of an element, by the types that tiles and small shared arrays can have."""
 STEP = 32
 """Bytes of the contraction index that one matrix instruction takes: 16 elements of 16 bits, 8 of 32."""
+
+
+def shared_limit(blocks: int) -> int:
+    """Bytes of shared memory that each of `blocks` blocks of a multiprocessor can have."""
+    return (SHARED_LIMIT + KEPT) // blocks - KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +155,11 @@ class Launch:
         small = sum(-(-(b.size.value or 0) * BYTES[b.type] // 16) * 16 for b in self.shared)
         total = tiles + barriers + small
         return 1024 + total if total else 0
+
+    @property
+    def shared_limit(self) -> int:
+        """Bytes of shared memory that each of the `resident` blocks can have."""
+        return shared_limit(self.resident)
 
 
 @dataclass(frozen=True, slots=True)
