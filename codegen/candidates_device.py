@@ -15,7 +15,7 @@ from typing import Any
 
 from tang_egg.affine import Index
 from tang_egg.codegen.candidates_grid import grid_schedules
-from tang_egg.codegen.device import BYTES, SHARED_LIMIT, UNITS, columns_step
+from tang_egg.codegen.device import BYTES, UNITS, columns_step, shared_limit
 from tang_egg.codegen.lower_mma import REGISTERS, lower_mma, shared_bytes
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.mma_domain import live
@@ -84,7 +84,7 @@ def _deepest(outputs: tuple[Tensor, ...], s: Schedule) -> Schedule | None:
     for stages in range(s.stages, 1, -1):
         deep = replace(s, stages=stages)
         try:
-            if shared_bytes(outputs, deep) > SHARED_LIMIT:
+            if shared_bytes(outputs, deep) > shared_limit(max(1, s.occupancy)):
                 continue
             lower_mma("try", outputs, deep)
         except Refused:

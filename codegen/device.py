@@ -59,7 +59,8 @@ GROUP = 128
 UNITS = 132
 """Multiprocessors of a chip, which tiles and rows are spread over."""
 SHARED_LIMIT = 232_448
-"""Bytes of shared memory that one block can have (227 KiB)."""
+"""Bytes of shared memory that one block can have (227 KiB); the chip takes `KEPT` more for each block."""
+KEPT = 1024
 REGISTER_LIMIT = 65_536
 """Registers that the threads of one block can have together: all of a multiprocessor's."""
 BOX_SIDE, BOX_RANK = 256, 5
@@ -86,6 +87,11 @@ def multiplied(a: str, b: str) -> bool:
 def columns_step(columns: int, type: str) -> int:
     """What the columns of a product have to be a multiple of, so many of them: 8, and 16 of many integers."""
     return 16 if type in WHOLE and columns > 32 else 8
+
+
+def shared_limit(blocks: int) -> int:
+    """Bytes of shared memory that each of `blocks` blocks of a multiprocessor can have."""
+    return (SHARED_LIMIT + KEPT) // blocks - KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,11 @@ class Launch:
         small = sum(-(-(b.size.value or 0) * BYTES[b.type] // 16) * 16 for b in self.shared)
         total = tiles + barriers + small
         return 1024 + total if total else 0
+
+    @property
+    def shared_limit(self) -> int:
+        """Bytes of shared memory that each of the `resident` blocks can have."""
+        return shared_limit(self.resident)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,9 +95,9 @@ class _Launch:
         for b in la.shared:
             self.need(b.size.value is not None, f"the shared array '{b.name}' has no constant size", "give it one")
         self.need(
-            la.shared_bytes <= d.SHARED_LIMIT,
+            la.shared_bytes <= la.shared_limit,
             f"{la.shared_bytes} bytes of shared memory",
-            f"take smaller or fewer tiles: a block can have {d.SHARED_LIMIT}",
+            f"take smaller or fewer tiles: a block can have {la.shared_limit}",
         )
 
     def map(self, m: d.TensorMap) -> None:
@@ -145,7 +145,7 @@ class _Launch:
                 "give a multiple of 8 in 24 ... 256",
             )
         self.where = "its roles"
-        total = sum(r.groups * d.GROUP * r.registers for r in s.roles)
+        total = sum(r.groups * d.GROUP * r.registers for r in s.roles) * self.launch.resident
         self.need(
             total <= d.REGISTER_LIMIT,
             f"{total} registers",

@@ -63,7 +63,7 @@ def _places(kernel: Kernel) -> frozenset[str]:
 
 def _names(e: Expr) -> set[str]:
     parts = list(subexpressions(e))
-    if not all(isinstance(x, (Form, Var)) or isinstance(x, Call) and x.op in ("umod", "udiv") for x in parts):
+    if not all(isinstance(x, (Form, Var)) or (isinstance(x, Call) and x.op in ("umod", "udiv")) for x in parts):
         return {""}
     names = {x.name for x in parts if isinstance(x, Var)}
     return names | {d.name for x in parts if isinstance(x, Form) for d in x.form.dims()}

@@ -22,6 +22,8 @@ from tang_egg.schedule import Schedule
 
 REGISTERS = {1: (40, 232), 2: (40, 232), 3: (32, 160)}
 """Registers of a producer's and a consumer's thread, by the number of consumers."""
+TWICE = {1: (40, 216)}
+"""The same where a multiprocessor is to hold two blocks."""
 
 
 def lower_mma(name: str, outputs: tuple[Tensor, ...], schedule: Schedule) -> Kernel:
@@ -41,14 +43,15 @@ class _Kernel(Producer, Consumer):
         shared = (self.drawn,) if self.tickets else ()
         return Launch(
             128 * (self.g.groups + 1), self.tiles(), True, tuple(self.stages), tuple(self.signals), tuple(self.maps),
-            shared, 2 if self.tickets else 0,
+            shared, 2 if self.tickets else 0, resident=max(1, self.schedule.occupancy),
         )  # fmt: skip
 
     def run(self) -> Kernel:
-        groups = self.g.groups
-        if groups not in REGISTERS:
-            raise Refused(f"{groups} consumers")
-        few, many = REGISTERS[groups]
+        groups, blocks = self.g.groups, max(1, self.schedule.occupancy)
+        table = {1: REGISTERS, 2: TWICE}.get(blocks, {})
+        if groups not in table:
+            raise Refused(f"{groups} consumers{f' in each of {blocks} blocks' if blocks > 1 else ''}")
+        few, many = table[groups]
         producer, consumer = self.producer(), self.consumer()
         roles = Roles((Role("producer", 1, few, producer, single=True), Role("consumer", groups, many, consumer)))
         buffers = (*self.buffers.values(), *self.written.values())

@@ -21,6 +21,7 @@ device   ::= grid=i,j         output indices that threads (or warps, where a fol
              ahead=4          points of the grid that a thread takes, the loads of all of them before the first is used;
                               ahead=1 of a team: it takes many rows, and loads the next one while it folds this one
              occupancy=9      blocks for which a multiprocessor has registers, at the price of those of each thread
+                              (mma: of one consumer, 2 at most)
              across=i,j       elements that lie along i are written along j: squares of them turn in shared memory
              consumers=2      warp groups that compute, beside one that copies (mma and what follows)
              stages=4         tiles in flight of each ring of streamed operands

@@ -16,8 +16,9 @@ from tang_egg import notation as te
 from tang_egg.assemble import graph
 from tang_egg.codegen import split_fold
 from tang_egg.codegen.candidates_device import device_schedules
-from tang_egg.codegen.device import Forever, Roles, Sync
+from tang_egg.codegen.device import GROUP, REGISTER_LIMIT, SHARED_LIMIT, Forever, Roles, Sync
 from tang_egg.codegen.device_run import run_device
+from tang_egg.codegen.dialects import cuda
 from tang_egg.codegen.kernel import If, Kernel, Loop, Stmt
 from tang_egg.codegen.kernel_check import check_kernel
 from tang_egg.codegen.lower import kernel_sources
@@ -123,6 +124,27 @@ def test_fields_change_no_result(name: str, stream: int, stages: int, more: str)
     schedule = parse_schedule(ATTEND.format(rows=128, stream=stream, groups=2, stages=stages, more=more))
     assert parse_schedule(print_schedule(schedule)) == schedule
     check(name, schedule)
+
+
+@pytest.mark.parametrize("order", ["late", "random"])
+def test_two_blocks_share_a_multiprocessor(order: str) -> None:
+    """Half of its registers and of its shared memory for each: only one consumer's fit."""
+    more = "resident=1 overlap=1 tickets=1 straight=1 occupancy=2"
+    schedule = parse_schedule(ATTEND.format(rows=64, stream=32, groups=1, stages=3, more=more))
+    check("causal", schedule, order=order, seed=1)
+    outputs = derived("causal")[1].outputs
+    kernel = lower_mma("two", outputs, schedule)
+    (roles,) = (s for s in kernel.body if isinstance(s, Roles))
+    assert kernel.launch is not None
+    assert kernel.launch.resident == 2
+    assert 2 * GROUP * sum(r.groups * r.registers for r in roles.roles) == REGISTER_LIMIT
+    text = cuda.source(kernel)
+    assert "__launch_bounds__(256, 2)" in text
+    assert f"te_more_registers<{roles.roles[1].registers}>" in text
+    with pytest.raises(Refused, match="2 consumers in each of 2 blocks"):
+        lower_mma("two", outputs, replace(schedule, consumers=2, tile=((schedule.tile[0][0], 128), *schedule.tile[1:])))
+    with pytest.raises(CodegenError, match=f"a block can have {SHARED_LIMIT // 2 - 512}"):
+        check_kernel(lower_mma("two", outputs, replace(schedule, stages=16)))
 
 
 @pytest.mark.parametrize(("name", "columns"), [("product", 128), ("product", 192), ("columns first", 256)])

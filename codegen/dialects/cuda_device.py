@@ -216,8 +216,9 @@ def _roles(s: Roles, p: Printer) -> None:
 
 
 def _role(role: Role, first: int, p: Printer) -> None:
-    assert p.kernel.launch is not None
-    cap = min(REGISTER_LIMIT // p.kernel.launch.threads, MOST_REGISTERS) // 8 * 8
+    launch = p.kernel.launch
+    assert launch is not None
+    cap = min(REGISTER_LIMIT // (launch.threads * launch.resident), MOST_REGISTERS) // 8 * 8
     if role.registers:
         p.emit(f"te_{'fewer' if role.registers < cap else 'more'}_registers<{role.registers}>();")
     p.emit(f"const int te_group = te_warpgroup{f' - {first}' if first else ''};")
