@@ -16,7 +16,7 @@ Nothing here knows what a product is but by its reads (pack_plan).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -27,12 +27,15 @@ from tang_egg.codegen.lower_fold import group_of
 from tang_egg.codegen.pack_plan import Packing, Product, outer_folds, pack_plan, replaced
 from tang_egg.codegen.vectors import Vectors
 from tang_egg.ir import Const, Input, Read, Scalar, Tensor, free, sources, type_of, walk
+from tang_egg.ops import BYTES
 from tang_egg.program import KernelPlan
 from tang_egg.rewrite import substitute
 from tang_egg.schedule import Schedule
 
 LEAST_ELEMENTS = 1 << 12
 """Elements of an operand from which on panels are worth a kernel of their own."""
+AHEAD_MOST = 1 << 18
+"""Most bytes of a panel that is fetched while the one before it is read: the second cache holds both."""
 TILE_ROWS = (6, 12)
 """Rows of a register tile of two vectors of columns, for 16 registers and for 32."""
 
@@ -45,6 +48,11 @@ class Panels:
     axes: tuple[Index, ...]
     read: Read
 
+    def bytes(self, packing: Packing) -> int:
+        """Bytes of one panel."""
+        points = (i for i in self.axes if i in packing.folded or i is self.axes[-1])
+        return prod(i.size.value or 0 for i in points) * BYTES[self.array.dtype]
+
     def view(self, strides: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
         """Where the first element lies in an array with such strides, and the strides of the axes."""
         forms = [c for c in self.read.coordinates if isinstance(c, Affine)]
@@ -55,12 +63,15 @@ class Panels:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A kernel that reads panels: kernels before it, its outputs over split axes, its schedule, and its panels."""
+    """A kernel that reads panels: kernels before it, its outputs over split axes, its schedule, and its panels.
+
+    Outputs read panels by names that count those of the kernel, so that kernels of one form are the same.
+    """
 
     before: tuple[KernelPlan, ...]
     outputs: tuple[Tensor, ...]
     schedule: Schedule
-    panels: tuple[Panels, ...]
+    panels: Mapping[Input, Panels]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +119,17 @@ class Keeping:
             return None
         before = self._before(plan, packing, outputs)
         found: dict[Scalar, Scalar] = {}
-        mine: dict[Panels, None] = {}
+        mine: dict[Input, Panels] = {}
         over = cut.over(replace(t, body=replaced(t.body, self.stored)) for t in outputs)
         for r in (r for t in over for r in self._reads(t.body, packing, cut.lane)):
-            panels, found[r] = self._panels(r, packing, cut)
-            mine[panels] = None
+            panels, axes = self._panels(r, packing, cut)
+            own = next((i for i, p in mine.items() if p is panels), None)
+            if own is None:
+                own = replace(panels.array, name=f"panels~{len(mine)}")
+                mine[own] = panels
+            found[r] = Read(own, tuple(map(affine, axes)))
         new = tuple(replace(t, body=replaced(t.body, found)) for t in over)
-        return Kept(before, new, self._schedule(packing, cut), tuple(mine))
+        return Kept(before, new, self._schedule(packing, cut, mine), mine)
 
     # -- columns
 
@@ -145,17 +160,17 @@ class Keeping:
                 found[r] = None
         return list(found)
 
-    def _panels(self, r: Read, packing: Packing, cut: Cut) -> tuple[Panels, Read]:
-        """The panels for a read, and the read of them that takes its place."""
+    def _panels(self, r: Read, packing: Packing, cut: Cut) -> tuple[Panels, tuple[Index, ...]]:
+        """The panels for a read, and their axes there."""
         order = (*packing.columns[:-1], *cut.number, *packing.folded, cut.lane)
         axes = tuple(i for i in order if i in free(r))
         forms = tuple(c for c in r.coordinates if isinstance(c, Affine))
         steps = tuple((i.size, *(c.coefficient(i).value for c in forms)) for i in axes)
         key = (r.source, steps, tuple(c.constant for c in forms))
         if key not in self.panels:
-            array = Input(f"{r.source.name}_panels{len(self.panels)}", tuple(i.size for i in axes), r.source.dtype)
+            array = Input(f"{r.source.name}~panels{len(self.panels)}", tuple(i.size for i in axes), r.source.dtype)
             self.panels[key] = Panels(array, axes, r)
-        return self.panels[key], Read(self.panels[key].array, tuple(map(affine, axes)))
+        return self.panels[key], axes
 
     # -- rows
 
@@ -182,7 +197,7 @@ class Keeping:
         self.stored[s] = Read(t, tuple(map(affine, own)))
         return KernelPlan(name, (t,))
 
-    def _schedule(self, packing: Packing, cut: Cut) -> Schedule:
+    def _schedule(self, packing: Packing, cut: Cut, panels: Mapping[Input, Panels]) -> Schedule:
         """Panels on threads, the largest of the columns' axes first; tiles of the longest axis of rows in each."""
         columns = sorted((*packing.columns[:-1], *cut.number), key=lambda i: -(i.size.value or 0))
         row = max(packing.rows, key=lambda i: i.size.value or 1 << 30)
@@ -192,7 +207,8 @@ class Keeping:
         high = max(1, TILE_ROWS[self.vectors.registers >= 32] // max(together.values()))
         tile = ((row.name, high), (cut.lane.name, cut.lane.size.value or 1))
         order = tuple(i.name for i in (*columns, *rows))
-        return Schedule("tile", order=order, parallel=parallel, tile=tile, taper=(row.name,))
+        fetch = tuple(i.name for i, p in panels.items() if p.bytes(packing) <= AHEAD_MOST)
+        return Schedule("tile", order=order, parallel=parallel, tile=tile, taper=(row.name,), fetch=fetch)
 
 
 def _plain(p: Product, packing: Packing) -> bool:

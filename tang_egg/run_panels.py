@@ -63,9 +63,10 @@ def panel_program(runner: CompiledProgram, bound: frozenset[str]) -> tuple[Print
         return None, ()
     built = list(build_plans(plans, build_kernel))
     for n, (plan, found) in kept.items():
-        read = kernel_sources(found.outputs)[: -len(plan.outputs)]
+        own = {i: p.array for i, p in found.panels.items()}
+        read = [own.get(s, s) for s in kernel_sources(found.outputs)[: -len(plan.outputs)]]  # type: ignore[call-overload]
         built[n] = replace(built[n], plan=plan, sources=(*read, *plan.outputs))
-    panels = tuple(dict.fromkeys(p for _, found in kept.values() for p in found.panels))
+    panels = tuple(dict.fromkeys(p for _, found in kept.values() for p in found.panels.values()))
     return print_kernels(runner.program, tuple(built), [p.array for p in panels]), panels
 
 
