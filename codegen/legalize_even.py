@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tang_egg.affine import Affine, affine
+from tang_egg.affine import Affine, AffineLike, Dim, Index, affine
 from tang_egg.codegen.kernel import (
     Call,
     Expr,
@@ -71,7 +71,7 @@ def _names(e: Expr) -> set[str]:
 
 def _part(form: Affine, places: frozenset[str]) -> Affine:
     """The terms of a form that are places."""
-    rest = {d: 0 for d in form.dims() if d.name in places}
+    rest: dict[Dim | Index, AffineLike] = {d: 0 for d in form.dims() if d.name in places}
     return form - form.substitute(rest) if rest else affine(0)
 
 

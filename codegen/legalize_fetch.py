@@ -5,7 +5,8 @@
 
 Where a row is read twice, the first reading waits for memory and the second, from a cache, leaves memory idle; the
 processor fetches ahead within a reading, but not from the end of one row to the start of the next. The loops are those
-that are left after vectors are made: each turn of one asks for every line that it reads, one row further on.
+that are left after vectors are made: each turn of one asks for every line that it reads, one row further on. Panels are
+read by tiles of several heights, of which any may come first: all of them ask for the next panel.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ LINE = 64
 """Bytes that memory gives at once."""
 FAR = 256
 """Elements from one turn of a loop to the next, in a buffer, from which on the loop counts as one over rows."""
+WIDEST = 64
+"""Most columns of a panel, whose points follow each other: a row of it is all of the panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,17 @@ class _Reading:
     loop: Loop
     starts: tuple[Affine, ...]
     ahead: Affine
+    every: bool = False
 
 
 def to_fetches(kernel: Kernel) -> Kernel:
     """The kernel with fetches for the buffers that ask for them."""
     if not any(b.fetch for b in kernel.buffers):
         return kernel
-    last: dict[str, _Reading] = {}
+    found: dict[str, list[_Reading]] = {}
     for name, reading in _readings(kernel.body, []):
-        last[name] = reading
-    return replace(kernel, body=_with_fetches(kernel.body, kernel, last))
+        found[name] = [*found.get(name, ()), reading] if reading.every else [reading]
+    return replace(kernel, body=_with_fetches(kernel.body, kernel, found))
 
 
 def _readings(body: tuple[Stmt, ...], around: list[tuple[Loop, Affine]]) -> Iterator[tuple[str, _Reading]]:
@@ -92,12 +96,12 @@ def _along(loop: Loop, around: list[tuple[Loop, Affine]]) -> Iterator[tuple[str,
     for name, found in starts.items():
         ahead = next(iter(found.values()))
         if all(a == ahead for a in found.values()):
-            yield name, _Reading(loop, tuple(found), ahead)
+            yield name, _Reading(loop, tuple(found), ahead, any(_step(form, loop) != 1 for form in found))
 
 
 def _row_step(form: Affine, loop: Loop, around: list[tuple[Loop, Affine]]) -> Affine | None:
     """How far the next row is, for a place that moves along a row with a loop and to other rows with one around it."""
-    if _moved(form, Dim(loop.var), 1).value != 1:
+    if not 1 <= _step(form, loop) <= WIDEST:
         return None
     for outer, var in reversed(around):
         (dim,) = var.dims()
@@ -107,12 +111,17 @@ def _row_step(form: Affine, loop: Loop, around: list[tuple[Loop, Affine]]) -> Af
     return None
 
 
+def _step(form: Affine, loop: Loop) -> int:
+    """Elements that a place moves along with a loop's variable; 0 where that is not known."""
+    return _moved(form, Dim(loop.var), 1).value or 0
+
+
 def _moved(form: Affine, dim: Dim, by: int) -> Affine:
     """How far a place moves when a variable grows."""
     return form.substitute({dim: affine(dim) + by}) - form
 
 
-def _with_fetches(body: tuple[Stmt, ...], kernel: Kernel, last: dict[str, _Reading]) -> tuple[Stmt, ...]:
+def _with_fetches(body: tuple[Stmt, ...], kernel: Kernel, last: dict[str, list[_Reading]]) -> tuple[Stmt, ...]:
     out: list[Stmt] = []
     for s in body:
         if isinstance(s, If):
@@ -120,7 +129,7 @@ def _with_fetches(body: tuple[Stmt, ...], kernel: Kernel, last: dict[str, _Readi
                 s, then=_with_fetches(s.then, kernel, last), otherwise=_with_fetches(s.otherwise, kernel, last)
             )  # fmt: skip
         elif isinstance(s, Loop):
-            here = [(b, r) for b in kernel.buffers if (r := last.get(b.name)) is not None and r.loop is s]
+            here = [(b, r) for b in kernel.buffers for r in last.get(b.name, ()) if r.loop is s]
             fetches = [Fetch(b, Form(at + r.ahead)) for b, r in here for at in _lines(r.starts, ops.BYTES[b.type])]
             s = replace(s, body=(*fetches, *_with_fetches(s.body, kernel, last)))
         out.append(s)

@@ -150,6 +150,9 @@ class Lowering(Packs, Pieces):
         """
         size, extent = self.schedule.tile_of(i.name), i.size.value
         work = self.work() if kind == "parallel" else None
+        if i.name in self.schedule.taper and i not in self.scanned and not any(t.into for t in self.outputs):
+            self._tapered(i, size, kind, inner)
+            return
         full: Expr = number(0)
         if size > 1 and i not in self.scanned and (extent is None or extent >= size):
             stop: Expr = Form(i.size)
@@ -168,6 +171,34 @@ class Lowering(Packs, Pieces):
                 return
         with self.loop(i, full, Form(i.size), 1, kind, 1, work):
             inner()
+
+    def _tapered(self, i: Index, size: int, kind: str, inner: Callable[[], None]) -> None:
+        """Loops over whole tiles, then over tiles of half as many points, of two, and over what is left.
+
+        More points than the next smaller tile has are a tile that is moved back, where the axis is as long as that.
+        """
+        start = affine(0)
+        sizes = sorted({size, size // 2, 2, 1} - {0}, reverse=True)
+        for n, less in zip(sizes, (*sizes[1:], 0), strict=True):
+            start = self._tiles_from(i, start, n, less, kind, inner)
+
+    def _tiles_from(self, i: Index, start: Affine, n: int, less: int, kind: str, inner: Callable[[], None]) -> Affine:
+        """Tiles of n points for as long as more than `less` points are left; where what is left starts after them."""
+        work, extent, first = self.work() if kind == "parallel" else None, i.size.value, start.value
+        last = i.size - n if n > 1 else None
+        if extent is not None and first is not None:
+            stop = first + (extent - first + n - 1 - less) // n * n if extent >= n else first
+            if stop > first:
+                with self.loop(i, number(first), number(stop), n, kind, n, work, last):
+                    inner()
+            return affine(min(stop, extent))
+        tiles = Call("idiv", (Form(i.size - start + (n - 1 - less)), number(n)), "i64")
+        after: Expr = Call("add", (Form(start), Call("mul", (tiles, number(n)), "i64")), "i64")
+        fits = Call("le", (number(n), Form(i.size)), "bool")
+        end = self._under_name(f"{i.name}_end", Select(fits, after, Form(start), "i64")) if n > 1 else i.size
+        with self.loop(i, Form(start), Form(end), n, kind, n, work, last):
+            inner()
+        return self._smaller(f"{i.name}_left", end, i.size) if n > 1 else i.size
 
     def _output(self, t: Tensor, axes: list[Index]) -> None:
         if axes:

@@ -30,6 +30,8 @@ from tang_egg.ir import Read, Scalar, Tensor
 
 FEW_ROWS, FEW_POINTS = 12, 96**3
 """Rows, and points in all, below which a kernel whose sizes are known at run time takes the way without packing."""
+FEW_GATHERED = 1 << 13
+"""Such points where columns are gathered point by point: there, packing them once saves that for all rows but one."""
 PANELS = 8
 """Panels that are packed side by side, so that what they read lies together."""
 POINTS = 256
@@ -57,9 +59,10 @@ class Packs(PackFrames):
         """The test whether a product can be packed and is large enough for it, where that is not known beforehand."""
         rows = product(i.size for i in plan.rows)
         points = rows * product(i.size for i in (*plan.columns, *plan.folded))
+        near = all(self._side_by_side(plan, s) for s in plan.packs("columns"))
         tests: list[Expr] = [
             Call("le", (number(n), Form(f)), "bool")
-            for n, f in ((FEW_ROWS, rows), (FEW_POINTS, points))
+            for n, f in ((FEW_ROWS, rows), (FEW_POINTS if near else FEW_GATHERED, points))
             if f.value is None
         ]
         tests += [self.finite(s) for s in dict.fromkeys(x for p in plan.products for x in p.finite)]

@@ -64,7 +64,7 @@ def pack_plan(outputs: tuple[Tensor, ...]) -> Packing | None:
         return None
     if any(isinstance(s, Scan) for s in walk(*(t.body for t in outputs))):
         return None
-    folds = _outer_folds([t.body for t in outputs])
+    folds = outer_folds([t.body for t in outputs])
     vector = axes[-1]
     products = [f for f in folds if vector in free(f) and len(free(f)) > 1]
     if not products:
@@ -87,7 +87,7 @@ def pack_plan(outputs: tuple[Tensor, ...]) -> Packing | None:
     return Packing(batch, rows, columns, folded, tuple(found), values, Index("row~", affine(1 << 30)))
 
 
-def _outer_folds(roots: Iterable[Scalar]) -> list[Reduce]:
+def outer_folds(roots: Iterable[Scalar]) -> list[Reduce]:
     """The folds below some expressions that stand in no other fold."""
     found: dict[Reduce, None] = {}
     seen: set[Scalar] = set()
@@ -197,7 +197,7 @@ def _row_values(
 ) -> tuple[Reduce, ...] | None:  # fmt: skip
     """The folds that vary with the row alone; None where another fold would be computed again and again."""
     values: dict[Reduce, None] = {}
-    inside = _outer_folds(s for p in found for s in (*p.rows, *p.columns))
+    inside = outer_folds(s for p in found for s in (*p.rows, *p.columns))
     for f in (*inside, *(x for x in folds if x not in products)):
         if free(f) & (columns | folded) or any(p in list(walk(f)) for p in products):
             return None

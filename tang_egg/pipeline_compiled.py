@@ -23,6 +23,7 @@ from tang_egg.run_arrays import check_names, take_dims
 from tang_egg.run_bound import held_arrays
 from tang_egg.run_cuda import CudaProgram, Prepared
 from tang_egg.run_grid import GridPrepared, GridProgram
+from tang_egg.run_panels import kept_program
 from tang_egg.run_prepared import HostPrepared
 from tang_egg.schedule import Schedule
 from tang_egg.verify import Verification
@@ -97,6 +98,8 @@ class Compiled:
     """What a search that timed kernels found out, if one was asked for: see docs/certified-selection.md."""
     tuned: Mapping[str, Choice] = field(default_factory=dict)
     """What the database of schedules said of kernels, by name: see docs/tuning.md."""
+    kept: CompiledProgram | None = field(default=None, repr=False)
+    """What runs instead of `runner` where products read bound inputs from panels: see docs/weights.md."""
 
     def __call__(self, /, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> Any:
         """Runs the kernels. Raises InputError when an array does not fit, BindError when a dim has no value."""
@@ -105,7 +108,7 @@ class Compiled:
 
     def run(self, /, *arrays: Any, dims: Mapping[str, int] | None = None, **named: Any) -> dict[str, Any]:
         """The same, always as a dict of outputs by name."""
-        return self.runner(*self._given(arrays, named, dims))
+        return (self.kept or self.runner)(*self._given(arrays, named, dims))
 
     def prepare(
         self,
@@ -120,7 +123,7 @@ class Compiled:
         Raises as a call does, and on the host InputError for an array that would have to be copied to be read.
         """
         given, sizes = self._given(arrays, named, dims)
-        return self.runner.prepare(given, sizes, out)
+        return (self.kept or self.runner).prepare(given, sizes, out)
 
     def _given(
         self, arrays: tuple[Any, ...], named: Mapping[str, Any], dims: Mapping[str, int] | None
@@ -143,11 +146,15 @@ class Compiled:
     def bind(self, /, **arrays: Any) -> Compiled:
         """The same with arrays held for some inputs, such as a model's weights: calls take only the others.
 
-        Each array is converted once, now, and kept alive; what needs no conversion is not copied. Raises InputError for
-        an unknown name, a donated input, and an array that does not fit.
+        Each array is converted once, now, and kept alive; what needs no conversion is not copied. On this machine's
+        processor, operands of products are copied into panels besides, so arrays must not be changed afterwards: bind
+        the graph that is not bound again. Raises InputError for an unknown name, a donated input, and an array that
+        does not fit.
         """
-        held = held_arrays(self.graph, self.runner, arrays, self.bound)
-        return replace(self, bound={**self.bound, **held})
+        bound = {**self.bound, **held_arrays(self.graph, self.runner, arrays, self.bound)}
+        return replace(
+            self, bound=bound, kept=kept_program(self.graph, self.runner, bound, self.verification is not None)
+        )
 
     def save(self, path: str | os.PathLike[str], *, arrays: bool = False, library: bool = True) -> None:
         """Writes all of this to one file, which `tang_egg.load` reads in any process.
@@ -162,7 +169,7 @@ class Compiled:
     @property
     def source(self) -> str:
         """The printed source of all kernels."""
-        return self.runner.source
+        return (self.kept or self.runner).source
 
     @property
     def program(self) -> Program:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -25,7 +25,7 @@ from tang_egg.codegen.legalize import identifier
 from tang_egg.codegen.lower import kernel_sources, lower
 from tang_egg.codegen.printer import print_kernel
 from tang_egg.errors import BindError, TargetError
-from tang_egg.ir import Input, Tensor
+from tang_egg.ir import Input, Source, Tensor
 from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_apart, check_output, take_dims, take_inputs, take_outputs
@@ -89,6 +89,8 @@ class CompiledProgram:
     library: ctypes.CDLL
     identity: toolchain.Identity
     _entry: Callable[..., None]
+    held: Mapping[Source, np.ndarray[Any, Any]] = field(default_factory=dict)
+    """Arrays that are not given but kept: panels of bound inputs (run_panels)."""
     _bindings: dict[tuple[int, ...], _Binding] = field(default_factory=dict)
     _calls: dict[object, _Binding] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -211,7 +213,7 @@ class CompiledProgram:
         work = aligned((layout.scratch_bytes(values) * team,), np.dtype("uint8"))
         pack = (ctypes.c_int64 * max(1, len(layout.dims)))(*(values[d] for d in layout.dims))
         binding = _Binding(shapes, [*held, work], table, pack, work.ctypes.data, slots, team)
-        for s, array in zip(layout.temporaries, held, strict=True):
+        for s, array in (*zip(layout.temporaries, held, strict=True), *self.held.items()):
             self._place(s, array, binding)
         return binding
 
@@ -283,18 +285,30 @@ class Printed:
     source: str
     units: tuple[str, ...]
 
-    def run(self, library: ctypes.CDLL, identity: toolchain.Identity) -> CompiledProgram:
+    def run(
+        self,
+        library: ctypes.CDLL,
+        identity: toolchain.Identity,
+        held: Mapping[Source, np.ndarray[Any, Any]] | None = None,
+    ) -> CompiledProgram:
         """The program that runs by a library built from these sources, by what `identity` says."""
         entry = library.tang_run
         entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         entry.restype = None
-        return CompiledProgram(self.program, self.kernels, self.layout, self.source, library, identity, entry)
+        return CompiledProgram(
+            self.program, self.kernels, self.layout, self.source, library, identity, entry, held or {}
+        )
 
 
 def print_program(program: Program, schedules: Mapping[str, Schedule]) -> Printed:
     """The C of a program; no compiler is needed. Raises CodegenError for a schedule that cannot be lowered."""
-    built = build_kernels(program, schedules, _build_kernel)
-    layout = layout_of(program, built)
+    built = build_kernels(program, schedules, build_kernel)
+    return print_kernels(program, built)
+
+
+def print_kernels(program: Program, built: tuple[Built, ...], held: Collection[Source] = ()) -> Printed:
+    """The C of a program's lowered kernels. `held`: arrays that they read besides inputs and what they write."""
+    layout = layout_of(program, built, held)
     parts = program_parts(layout)
     return Printed(program, built, layout, "".join(parts), tuple(_units(parts, threads())))
 
@@ -302,7 +316,7 @@ def print_program(program: Program, schedules: Mapping[str, Schedule]) -> Printe
 def build_kernels(
     program: Program, schedules: Mapping[str, Schedule], build: Callable[[int, KernelPlan, Schedule | None], Built]
 ) -> tuple[Built, ...]:
-    """Every plan lowered by `build`; plans that differ only in the names of their buffers share one kernel.
+    """Every kernel of a program, as `build_plans` lowers them.
 
     Outputs of the graph that no kernel writes are copied by kernels of their own.
     """
@@ -310,14 +324,21 @@ def build_kernels(
     for t in program.graph.outputs:
         if t not in program.tensors:
             plans.append(KernelPlan(f"copy_{t.name}", (t,)))
+    return build_plans([(plan, schedules.get(plan.name)) for plan in plans], build)
+
+
+def build_plans(
+    plans: Sequence[tuple[KernelPlan, Schedule | None]], build: Callable[[int, KernelPlan, Schedule | None], Built]
+) -> tuple[Built, ...]:
+    """Every plan lowered by `build`; plans that differ only in the names of their buffers share one kernel."""
     made: dict[object, Built] = {}
     built: list[Built] = []
-    for n, plan in enumerate(plans):
+    for n, (plan, schedule) in enumerate(plans):
         note("lower", n, len(plans))
-        key = (_nameless(plan.outputs), schedules.get(plan.name))
+        key = (_nameless(plan.outputs), schedule)
         twin = made.get(key)
         if twin is None:
-            twin = made[key] = build(n, plan, schedules.get(plan.name))
+            twin = made[key] = build(n, plan, schedule)
         built.append(Built(plan, twin.schedule, twin.kernel, kernel_sources(plan.outputs)))
     note("lower", len(plans), len(plans))
     return tuple(built)
@@ -331,7 +352,7 @@ def _nameless(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     )
 
 
-def _build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
+def build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
     chosen = schedule or candidate_schedules(plan.outputs, threads=threads(), vectors=vectors())[0]
     kernel = lower(f"k{n}_{plan.name}", plan.outputs, chosen, vectors())
     check_kernel(kernel)

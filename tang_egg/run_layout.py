@@ -6,7 +6,7 @@ which fills it in C.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
@@ -90,8 +90,8 @@ def padded(size: int) -> int:
     return -(-size // LINE) * LINE
 
 
-def layout_of(program: Program, kernels: tuple[Built, ...]) -> Layout:
-    """The layout of a program whose kernels were lowered."""
+def layout_of(program: Program, kernels: tuple[Built, ...], held: Collection[Source] = ()) -> Layout:
+    """The layout of a program whose kernels were lowered. `held`: what they read that is there before any call."""
     steps: list[Step] = []
     slots: list[Source] = []
     dims: list[str] = []
@@ -99,7 +99,7 @@ def layout_of(program: Program, kernels: tuple[Built, ...]) -> Layout:
         steps.append(Step(b, len(slots), len(dims)))
         slots += b.sources
         dims += b.kernel.dims
-    ends: set[Source] = {*program.graph.inputs, *program.graph.outputs}
+    ends: set[Source] = {*program.graph.inputs, *program.graph.outputs, *held}
     temporaries = tuple(s for s in dict.fromkeys(slots) if s not in ends)
     return Layout(tuple(steps), tuple(slots), tuple(dims), temporaries)
 

@@ -8,6 +8,7 @@ fields   ::= order=i,j        output indices, outermost loop first
              fold=j:stream:64 how the folds over j run: serial | warp | warp:n | lanes:n | stream:n | blocks:n | guard:n
                               (stream:n:l and blocks:n:l: in l lanes, where the monoid allows it)
              store=stream     outputs are written past the caches, where they are contiguous
+             taper=i          points beyond whole tiles run in tiles of half as many, of two, and one by one
              stage=B,K        inputs copied into local arrays in the order in which folds read them; by a point or scan:
                               in the order of its vectors, by transposes in registers, a scan by tiles of its index
              block=i:96,k:256 points of a block whose operands are packed into panels (lower_pack)
@@ -118,6 +119,7 @@ class Schedule:
     keep: tuple[str, ...] = ()
     fetch: tuple[str, ...] = ()
     rounds: tuple[str, ...] = ()
+    taper: tuple[str, ...] = ()
 
     def tile_of(self, index: str) -> int:
         """The tile of an output index: 1 unless named, 0 where the axis is held whole."""

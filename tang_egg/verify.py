@@ -45,7 +45,7 @@ from tang_egg.verify_sample import Samples, holds_fill, pick, unwritten, work
 from tang_egg.windows import replace_sources
 
 Array = npt.NDArray[Any]
-Runner: TypeAlias = "CompiledProgram | CudaProgram | GridProgram"
+Runner: TypeAlias = "CompiledProgram | CudaProgram | GridProgram | Callable[..., Any]"
 
 NUDGE, NUDGE_OF_DOUBLE, NUDGES, ROUNDS = 2.0**-19, 2.0**-47, 8, 4
 """The relative changes that stand for the rounding of sums, how often they are tried, and how many times as often those
