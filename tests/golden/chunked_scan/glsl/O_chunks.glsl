@@ -7,8 +7,8 @@ layout(std430, set = 0, binding = 3) readonly buffer te_b3 { float V[]; };
 layout(std430, set = 0, binding = 4) buffer te_b4 { float O_chunks[]; };
 uint te_lane;
 
-// O_chunks[i0, i1, i2] = select(3*i0 + i1 <= 6, select(1 <= i0, sum[i3](Q[3*i0 + i1, i3] * O_state[i0 - 1, i2,
-//     i3]), 0.0) + sum[i4:3](sum[i3](Q[3*i0 + i1, i3] * K[3*i0 + i4, i3]) * V[3*i0 + i4, i2], where=i4 <= i1),
+// O_chunks[i0, i1, i2] = select(3*i0 + i1 <= 6, select(1 <= i0, sum[i3](Q[3*i0 + i1, i3] * O_state[i0 - 1, i3,
+//     i2]), 0.0) + sum[i4:3](sum[i3](Q[3*i0 + i1, i3] * K[3*i0 + i4, i3]) * V[3*i0 + i4, i2], where=i4 <= i1),
 //     0.0)
 // schedule: point tile=i2:* grid=i0,i1
 void main() {
@@ -49,23 +49,23 @@ void main() {
                 if (0 <= (i0 - 1)) {
                     {
                         const int i2_e_1 = 0;
-                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 3*i2_e_1 + i3 - 15]));
+                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i2_e_1 + 5*i3 - 15]));
                     }
                     {
                         const int i2_e_1 = 1;
-                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 3*i2_e_1 + i3 - 15]));
+                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i2_e_1 + 5*i3 - 15]));
                     }
                     {
                         const int i2_e_1 = 2;
-                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 3*i2_e_1 + i3 - 15]));
+                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i2_e_1 + 5*i3 - 15]));
                     }
                     {
                         const int i2_e_1 = 3;
-                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 3*i2_e_1 + i3 - 15]));
+                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i2_e_1 + 5*i3 - 15]));
                     }
                     {
                         const int i2_e_1 = 4;
-                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 3*i2_e_1 + i3 - 15]));
+                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i2_e_1 + 5*i3 - 15]));
                     }
                 }
             }

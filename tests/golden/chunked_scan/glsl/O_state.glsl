@@ -15,13 +15,13 @@ void main() {
     int te_place = te_block * 64 + int(te_lane);
     int te_size = te_blocks * 64;
     for (int point = 0 + 1 * te_place; point < 15; point += 1 * te_size) {
-        int i2 = (point % 3);
-        int i1 = (point / 3);
+        int i2 = (point % 5);
+        int i1 = (point / 5);
         float acc[1];
         acc[0] = 0.0;
         for (int i0 = 0; i0 < 2; i0++) {
-            acc[0] = (acc[0] + O_added[15*i0 + 3*i1 + i2]);
-            O_state[15*i0 + 3*i1 + i2] = acc[0];
+            acc[0] = (acc[0] + O_added[15*i0 + 5*i1 + i2]);
+            O_state[15*i0 + 5*i1 + i2] = acc[0];
         }
     }
 }

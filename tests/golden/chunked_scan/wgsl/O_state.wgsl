@@ -14,13 +14,13 @@ fn k1_O_state(@builtin(workgroup_id) te_at: vec3<u32>, @builtin(num_workgroups) 
     let te_place = te_block * 64 + i32(te_local);
     let te_size = te_blocks * 64;
     for (var point: i32 = 0 + 1 * te_place; point < 15; point += 1 * te_size) {
-        let i2: i32 = (point % 3);
-        let i1: i32 = (point / 3);
+        let i2: i32 = (point % 5);
+        let i1: i32 = (point / 5);
         var acc: array<f32, 1>;
         acc[0] = 0.0;
         for (var i0: i32 = 0; i0 < 2; i0++) {
-            acc[0] = (acc[0] + O_added[15*i0 + 3*i1 + i2]);
-            O_state[15*i0 + 3*i1 + i2] = acc[0];
+            acc[0] = (acc[0] + O_added[15*i0 + 5*i1 + i2]);
+            O_state[15*i0 + 5*i1 + i2] = acc[0];
         }
     }
 }

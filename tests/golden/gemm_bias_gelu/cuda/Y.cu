@@ -122,27 +122,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
 #pragma unroll
             for (int j = 0; j < 32; j++) {
                 const float t = te_of_bf16(b[column + 8*j]);
-                const float x = ((acc[4*j] + t) * 0.7071067811865476f);
-                const float size = fmaxf(x, (-x));
-                const float t_1 = te_recip(fmaf(size, 0.3275911f, 1.0f));
-                const float v_erf = (1.0f + (-((fmaf(fmaf(fmaf(fmaf(1.061405429f, t_1, (-1.453152027f)), t_1, 1.421413741f), t_1, (-0.284496736f)), t_1, 0.254829592f) * t_1) * te_exp2((size * (size * (-1.4426950408889634f)))))));
-                acc[4*j] = (((acc[4*j] + t) * 0.5f) * (((x < 0.0f) ? (-v_erf) : v_erf) + 1.0f));
-                const float t_2 = te_of_bf16(b[column + 8*j + 1]);
-                const float x_1 = ((acc[4*j + 1] + t_2) * 0.7071067811865476f);
-                const float size_1 = fmaxf(x_1, (-x_1));
-                const float t_3 = te_recip(fmaf(size_1, 0.3275911f, 1.0f));
-                const float erf_1 = (1.0f + (-((fmaf(fmaf(fmaf(fmaf(1.061405429f, t_3, (-1.453152027f)), t_3, 1.421413741f), t_3, (-0.284496736f)), t_3, 0.254829592f) * t_3) * te_exp2((size_1 * (size_1 * (-1.4426950408889634f)))))));
-                acc[4*j + 1] = (((acc[4*j + 1] + t_2) * 0.5f) * (((x_1 < 0.0f) ? (-erf_1) : erf_1) + 1.0f));
-                const float x_2 = ((acc[4*j + 2] + t) * 0.7071067811865476f);
-                const float size_2 = fmaxf(x_2, (-x_2));
-                const float t_4 = te_recip(fmaf(size_2, 0.3275911f, 1.0f));
-                const float erf_2 = (1.0f + (-((fmaf(fmaf(fmaf(fmaf(1.061405429f, t_4, (-1.453152027f)), t_4, 1.421413741f), t_4, (-0.284496736f)), t_4, 0.254829592f) * t_4) * te_exp2((size_2 * (size_2 * (-1.4426950408889634f)))))));
-                acc[4*j + 2] = (((acc[4*j + 2] + t) * 0.5f) * (((x_2 < 0.0f) ? (-erf_2) : erf_2) + 1.0f));
-                const float x_3 = ((acc[4*j + 3] + t_2) * 0.7071067811865476f);
-                const float size_3 = fmaxf(x_3, (-x_3));
-                const float t_5 = te_recip(fmaf(size_3, 0.3275911f, 1.0f));
-                const float erf_3 = (1.0f + (-((fmaf(fmaf(fmaf(fmaf(1.061405429f, t_5, (-1.453152027f)), t_5, 1.421413741f), t_5, (-0.284496736f)), t_5, 0.254829592f) * t_5) * te_exp2((size_3 * (size_3 * (-1.4426950408889634f)))))));
-                acc[4*j + 3] = (((acc[4*j + 3] + t_2) * 0.5f) * (((x_3 < 0.0f) ? (-erf_3) : erf_3) + 1.0f));
+                acc[4*j] = (((acc[4*j] + t) * 0.5f) * te_quick_one_plus_erf(((acc[4*j] + t) * 0.7071067811865476f)));
+                const float t_1 = te_of_bf16(b[column + 8*j + 1]);
+                acc[4*j + 1] = (((acc[4*j + 1] + t_1) * 0.5f) * te_quick_one_plus_erf(((acc[4*j + 1] + t_1) * 0.7071067811865476f)));
+                acc[4*j + 2] = (((acc[4*j + 2] + t) * 0.5f) * te_quick_one_plus_erf(((acc[4*j + 2] + t) * 0.7071067811865476f)));
+                acc[4*j + 3] = (((acc[4*j + 3] + t_1) * 0.5f) * te_quick_one_plus_erf(((acc[4*j + 3] + t_1) * 0.7071067811865476f)));
             }
             if (te_thread == 0) {
                 te_copy_drain_reads<1>();

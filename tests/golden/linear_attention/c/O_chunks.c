@@ -1,6 +1,6 @@
 // stream parallel=i0 tile=i2:* stage=K
-// O_chunks[i0, i1, i2] = select(3*i0 + i1 <= 6, select(1 <= i0, sum[i3](Q[3*i0 + i1, i3] * O_state[i0 - 1, i2,
-//     i3]), 0.0) + sum[i4:3](sum[i3](Q[3*i0 + i1, i3] * K[3*i0 + i4, i3]) * V[3*i0 + i4, i2], where=i4 <= i1),
+// O_chunks[i0, i1, i2] = select(3*i0 + i1 <= 6, select(1 <= i0, sum[i3](Q[3*i0 + i1, i3] * O_state[i0 - 1, i3,
+//     i2]), 0.0) + sum[i4:3](sum[i3](Q[3*i0 + i1, i3] * K[3*i0 + i4, i3]) * V[3*i0 + i4, i2], where=i4 <= i1),
 //     0.0)
 // schedule: stream parallel=i0 tile=i2:* stage=K
 void O_chunks(void **buffers, const int64_t *dims, char *scratch) {
@@ -31,11 +31,11 @@ void O_chunks(void **buffers, const int64_t *dims, char *scratch) {
             for (int64_t i3 = 0; i3 < 3; i3++) {
                 if (0 <= (-3*i0 - i1 + 6)) {
                     if (0 <= (i0 - 1)) {
-                        acc_1_0 = (acc_1_0 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i3 - 15]));
-                        acc_1_1 = (acc_1_1 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i3 - 12]));
-                        acc_1_2 = (acc_1_2 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i3 - 9]));
-                        acc_1_3 = (acc_1_3 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i3 - 6]));
-                        acc_1_4 = (acc_1_4 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i3 - 3]));
+                        acc_1_0 = (acc_1_0 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 5*i3 - 15]));
+                        acc_1_1 = (acc_1_1 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 5*i3 - 14]));
+                        acc_1_2 = (acc_1_2 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 5*i3 - 13]));
+                        acc_1_3 = (acc_1_3 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 5*i3 - 12]));
+                        acc_1_4 = (acc_1_4 + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 5*i3 - 11]));
                     }
                 }
             }

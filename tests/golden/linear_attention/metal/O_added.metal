@@ -1,5 +1,5 @@
 // point grid=i0,i1,i2; blocks of 256 threads
-// O_added[i0, i1, i2] = sum[i3:3](K[3*i0 + i3, i2] * V[3*i0 + i3, i1])
+// O_added[i0, i1, i2] = sum[i3:3](K[3*i0 + i3, i1] * V[3*i0 + i3, i2])
 // schedule: point grid=i0,i1,i2
 kernel void k0_O_added(
     device const float *K [[buffer(0)]],
@@ -15,14 +15,14 @@ kernel void k0_O_added(
     (void)te_block, (void)te_blocks, (void)te_thread, (void)te_group, (void)te_grid_place;
     (void)te_grid_size;
     for (int point = 0 + 1 * te_grid_place; point < 30; point += 1 * te_grid_size) {
-        const int i2 = (point % 3);
-        const int i1 = ((point / 3) % 5);
+        const int i2 = (point % 5);
+        const int i1 = ((point / 5) % 3);
         const int i0 = (point / 15);
         float acc[1];
         acc[0] = 0.0f;
         for (int i3 = 0; i3 < 3; i3++) {
-            acc[0] = (acc[0] + (K[9*i0 + i2 + 3*i3] * V[15*i0 + i1 + 5*i3]));
+            acc[0] = (acc[0] + (K[9*i0 + i1 + 3*i3] * V[15*i0 + i2 + 5*i3]));
         }
-        O_added[15*i0 + 3*i1 + i2] = acc[0];
+        O_added[15*i0 + 5*i1 + i2] = acc[0];
     }
 }

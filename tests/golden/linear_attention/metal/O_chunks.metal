@@ -1,6 +1,6 @@
 // point tile=i2:* grid=i0,i1; blocks of 256 threads
-// O_chunks[i0, i1, i2] = select(3*i0 + i1 <= 6, select(1 <= i0, sum[i3](Q[3*i0 + i1, i3] * O_state[i0 - 1, i2,
-//     i3]), 0.0) + sum[i4:3](sum[i3](Q[3*i0 + i1, i3] * K[3*i0 + i4, i3]) * V[3*i0 + i4, i2], where=i4 <= i1),
+// O_chunks[i0, i1, i2] = select(3*i0 + i1 <= 6, select(1 <= i0, sum[i3](Q[3*i0 + i1, i3] * O_state[i0 - 1, i3,
+//     i2]), 0.0) + sum[i4:3](sum[i3](Q[3*i0 + i1, i3] * K[3*i0 + i4, i3]) * V[3*i0 + i4, i2], where=i4 <= i1),
 //     0.0)
 // schedule: point tile=i2:* grid=i0,i1
 kernel void k2_O_chunks(
@@ -30,7 +30,7 @@ kernel void k2_O_chunks(
             if (0 <= (-3*i0 - i1 + 6)) {
                 if (0 <= (i0 - 1)) {
                     for (int i2_e_1 = 0; i2_e_1 < 5; i2_e_1++) {
-                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + 3*i2_e_1 + i3 - 15]));
+                        acc_1[i2_e_1] = (acc_1[i2_e_1] + (Q[9*i0 + 3*i1 + i3] * O_state[15*i0 + i2_e_1 + 5*i3 - 15]));
                     }
                 }
             }

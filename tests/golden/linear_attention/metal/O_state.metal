@@ -14,13 +14,13 @@ kernel void k1_O_state(
     (void)te_block, (void)te_blocks, (void)te_thread, (void)te_group, (void)te_grid_place;
     (void)te_grid_size;
     for (int point = 0 + 1 * te_grid_place; point < 15; point += 1 * te_grid_size) {
-        const int i2 = (point % 3);
-        const int i1 = (point / 3);
+        const int i2 = (point % 5);
+        const int i1 = (point / 5);
         float acc[1];
         acc[0] = 0.0f;
         for (int i0 = 0; i0 < 2; i0++) {
-            acc[0] = (acc[0] + O_added[15*i0 + 3*i1 + i2]);
-            O_state[15*i0 + 3*i1 + i2] = acc[0];
+            acc[0] = (acc[0] + O_added[15*i0 + 5*i1 + i2]);
+            O_state[15*i0 + 5*i1 + i2] = acc[0];
         }
     }
 }

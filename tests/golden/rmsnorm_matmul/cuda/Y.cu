@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
         const int pair = (lane % 4);
         float acc[128];
         te_u32 raw[16];
-        float columns[16];
+        te_bf16 columns[16];
         te_u32 weights[16];
         te_u32 weights_1[16];
         int outer_slot_1 = 0;
@@ -102,10 +102,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
             const int column = (2*pair + 960);
 #pragma unroll
             for (int j = 0; j < 8; j++) {
-                const float t = te_of_bf16(g[column + 8*j]);
-                columns[2*j] = t;
-                const float t_1 = te_of_bf16(g[column + 8*j + 1]);
-                columns[2*j + 1] = t_1;
+                columns[2*j] = g[column + 8*j];
+                columns[2*j + 1] = g[column + 8*j + 1];
             }
             te_await(outer_full_signal + outer_slot_2 * 8, outer_phase_2);
             te_load_16(raw[0], raw[1], raw[2], raw[3], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 0);
@@ -133,15 +131,24 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
             const float m_3 = (s_c0_1 + m_2);
 #pragma unroll
             for (int j_2 = 0; j_2 < 8; j_2++) {
-                const float p = (te_of_bf16(te_lane_bf16(raw[2*j_2], 0)) * columns[2*j_2]);
-                const float p_1 = (te_of_bf16(te_lane_bf16(raw[2*j_2], 1)) * columns[2*j_2 + 1]);
+                const float p = (te_of_bf16(te_lane_bf16(raw[2*j_2], 0)) * te_of_bf16(columns[2*j_2]));
+                const float p_1 = (te_of_bf16(te_lane_bf16(raw[2*j_2], 1)) * te_of_bf16(columns[2*j_2 + 1]));
                 weights[2*j_2] = te_pack_bf16(p, p_1);
-                const float p_2 = (te_of_bf16(te_lane_bf16(raw[2*j_2 + 1], 0)) * columns[2*j_2]);
-                const float p_3 = (te_of_bf16(te_lane_bf16(raw[2*j_2 + 1], 1)) * columns[2*j_2 + 1]);
+                const float p_2 = (te_of_bf16(te_lane_bf16(raw[2*j_2 + 1], 0)) * te_of_bf16(columns[2*j_2]));
+                const float p_3 = (te_of_bf16(te_lane_bf16(raw[2*j_2 + 1], 1)) * te_of_bf16(columns[2*j_2 + 1]));
                 weights[2*j_2 + 1] = te_pack_bf16(p_2, p_3);
             }
             s_c0_0 = m_1;
             s_c0_1 = m_3;
+            const int next = te_min_int(1, 15);
+            const int k0_1 = (-64*next + 960);
+            const int column_2 = (k0_1 + 2*pair);
+#pragma unroll
+            for (int j_3 = 0; j_3 < 8; j_3++) {
+                columns[2*j_3] = g[column_2 + 8*j_3];
+                columns[2*j_3 + 1] = g[column_2 + 8*j_3 + 1];
+            }
+            int before = 0;
 #pragma unroll 1
             for (int pair_1 = 0; pair_1 < 8; pair_1++) {
                 te_mma_fence();
@@ -154,24 +161,24 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
                     te_mma_bf16_256_r_mn(acc, weights[12], weights[13], weights[14], weights[15], te_b + 384, 1);
                 }
                 te_mma_commit();
-                const int k0_1 = (-128*pair_1 + 896);
-                const int column_2 = (k0_1 + 2*pair);
-#pragma unroll
-                for (int j_3 = 0; j_3 < 8; j_3++) {
-                    const float t_2 = te_of_bf16(g[column_2 + 8*j_3]);
-                    columns[2*j_3] = t_2;
-                    const float t_3 = te_of_bf16(g[column_2 + 8*j_3 + 1]);
-                    columns[2*j_3 + 1] = t_3;
+                te_mma_wait<1>();
+                if (0 < 2*pair_1) {
+                    if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + before * 8);
                 }
+                before = outer_slot_1;
+                const bool last_2 = (outer_slot_1 == 3);
+                outer_phase_1 = (last_2 ? (1 + (-outer_phase_1)) : outer_phase_1);
+                outer_slot_1 = (last_2 ? 0 : (outer_slot_1 + 1));
+                const int k0_2 = (-128*pair_1 + 896);
                 te_await(outer_full_signal + outer_slot_2 * 8, outer_phase_2);
                 te_load_16(raw[0], raw[1], raw[2], raw[3], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 0);
                 te_load_16(raw[4], raw[5], raw[6], raw[7], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 1);
                 te_load_16(raw[8], raw[9], raw[10], raw[11], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 2);
                 te_load_16(raw[12], raw[13], raw[14], raw[15], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 3);
-                const bool last_2 = (outer_slot_2 == 3);
-                outer_phase_2 = (last_2 ? (1 + (-outer_phase_2)) : outer_phase_2);
-                outer_slot_2 = (last_2 ? 0 : (outer_slot_2 + 1));
-                const int column_3 = (k0_1 + 2*pair);
+                const bool last_3 = (outer_slot_2 == 3);
+                outer_phase_2 = (last_3 ? (1 + (-outer_phase_2)) : outer_phase_2);
+                outer_slot_2 = (last_3 ? 0 : (outer_slot_2 + 1));
+                const int column_3 = (k0_2 + 2*pair);
                 float s_c0__part_4 = 0.0f;
                 float s_c0__part_5 = 0.0f;
                 float s_c0__part_6 = 0.0f;
@@ -189,21 +196,23 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
                 const float m_7 = (s_c0_1 + m_6);
 #pragma unroll
                 for (int j_5 = 0; j_5 < 8; j_5++) {
-                    const float p_4 = (te_of_bf16(te_lane_bf16(raw[2*j_5], 0)) * columns[2*j_5]);
-                    const float p_5 = (te_of_bf16(te_lane_bf16(raw[2*j_5], 1)) * columns[2*j_5 + 1]);
+                    const float p_4 = (te_of_bf16(te_lane_bf16(raw[2*j_5], 0)) * te_of_bf16(columns[2*j_5]));
+                    const float p_5 = (te_of_bf16(te_lane_bf16(raw[2*j_5], 1)) * te_of_bf16(columns[2*j_5 + 1]));
                     weights_1[2*j_5] = te_pack_bf16(p_4, p_5);
-                    const float p_6 = (te_of_bf16(te_lane_bf16(raw[2*j_5 + 1], 0)) * columns[2*j_5]);
-                    const float p_7 = (te_of_bf16(te_lane_bf16(raw[2*j_5 + 1], 1)) * columns[2*j_5 + 1]);
+                    const float p_6 = (te_of_bf16(te_lane_bf16(raw[2*j_5 + 1], 0)) * te_of_bf16(columns[2*j_5]));
+                    const float p_7 = (te_of_bf16(te_lane_bf16(raw[2*j_5 + 1], 1)) * te_of_bf16(columns[2*j_5 + 1]));
                     weights_1[2*j_5 + 1] = te_pack_bf16(p_6, p_7);
                 }
                 s_c0_0 = m_5;
                 s_c0_1 = m_7;
-                te_mma_wait<0>();
-                te_pin(acc);
-                if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + outer_slot_1 * 8);
-                const bool last_3 = (outer_slot_1 == 3);
-                outer_phase_1 = (last_3 ? (1 + (-outer_phase_1)) : outer_phase_1);
-                outer_slot_1 = (last_3 ? 0 : (outer_slot_1 + 1));
+                const int next_1 = te_min_int((2*pair_1 + 2), 15);
+                const int k0_3 = (-64*next_1 + 960);
+                const int column_4 = (k0_3 + 2*pair);
+#pragma unroll
+                for (int j_6 = 0; j_6 < 8; j_6++) {
+                    columns[2*j_6] = g[column_4 + 8*j_6];
+                    columns[2*j_6 + 1] = g[column_4 + 8*j_6 + 1];
+                }
                 te_mma_fence();
                 {
                     const te_u64 te_b = te_tile(W_tile_tiles + outer_slot_1 * 32768, 8192);
@@ -214,25 +223,25 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
                     te_mma_bf16_256_r_mn(acc, weights_1[12], weights_1[13], weights_1[14], weights_1[15], te_b + 384, 1);
                 }
                 te_mma_commit();
+                te_mma_wait<1>();
+                if (0 < (2*pair_1 + 1)) {
+                    if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + before * 8);
+                }
+                before = outer_slot_1;
+                const bool last_4 = (outer_slot_1 == 3);
+                outer_phase_1 = (last_4 ? (1 + (-outer_phase_1)) : outer_phase_1);
+                outer_slot_1 = (last_4 ? 0 : (outer_slot_1 + 1));
                 if ((2*pair_1 + 2) < 16) {
-                    const int k0_2 = (-128*pair_1 + 832);
-                    const int column_4 = (k0_2 + 2*pair);
-#pragma unroll
-                    for (int j_6 = 0; j_6 < 8; j_6++) {
-                        const float t_4 = te_of_bf16(g[column_4 + 8*j_6]);
-                        columns[2*j_6] = t_4;
-                        const float t_5 = te_of_bf16(g[column_4 + 8*j_6 + 1]);
-                        columns[2*j_6 + 1] = t_5;
-                    }
+                    const int k0_4 = (-128*pair_1 + 832);
                     te_await(outer_full_signal + outer_slot_2 * 8, outer_phase_2);
                     te_load_16(raw[0], raw[1], raw[2], raw[3], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 0);
                     te_load_16(raw[4], raw[5], raw[6], raw[7], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 1);
                     te_load_16(raw[8], raw[9], raw[10], raw[11], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 2);
                     te_load_16(raw[12], raw[13], raw[14], raw[15], X_tile_tiles + outer_slot_2 * 16384, 64*te_group, 3);
-                    const bool last_4 = (outer_slot_2 == 3);
-                    outer_phase_2 = (last_4 ? (1 + (-outer_phase_2)) : outer_phase_2);
-                    outer_slot_2 = (last_4 ? 0 : (outer_slot_2 + 1));
-                    const int column_5 = (k0_2 + 2*pair);
+                    const bool last_5 = (outer_slot_2 == 3);
+                    outer_phase_2 = (last_5 ? (1 + (-outer_phase_2)) : outer_phase_2);
+                    outer_slot_2 = (last_5 ? 0 : (outer_slot_2 + 1));
+                    const int column_5 = (k0_4 + 2*pair);
                     float s_c0__part_8 = 0.0f;
                     float s_c0__part_9 = 0.0f;
                     float s_c0__part_10 = 0.0f;
@@ -250,22 +259,24 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
                     const float m_11 = (s_c0_1 + m_10);
 #pragma unroll
                     for (int j_8 = 0; j_8 < 8; j_8++) {
-                        const float p_8 = (te_of_bf16(te_lane_bf16(raw[2*j_8], 0)) * columns[2*j_8]);
-                        const float p_9 = (te_of_bf16(te_lane_bf16(raw[2*j_8], 1)) * columns[2*j_8 + 1]);
+                        const float p_8 = (te_of_bf16(te_lane_bf16(raw[2*j_8], 0)) * te_of_bf16(columns[2*j_8]));
+                        const float p_9 = (te_of_bf16(te_lane_bf16(raw[2*j_8], 1)) * te_of_bf16(columns[2*j_8 + 1]));
                         weights[2*j_8] = te_pack_bf16(p_8, p_9);
-                        const float p_10 = (te_of_bf16(te_lane_bf16(raw[2*j_8 + 1], 0)) * columns[2*j_8]);
-                        const float p_11 = (te_of_bf16(te_lane_bf16(raw[2*j_8 + 1], 1)) * columns[2*j_8 + 1]);
+                        const float p_10 = (te_of_bf16(te_lane_bf16(raw[2*j_8 + 1], 0)) * te_of_bf16(columns[2*j_8]));
+                        const float p_11 = (te_of_bf16(te_lane_bf16(raw[2*j_8 + 1], 1)) * te_of_bf16(columns[2*j_8 + 1]));
                         weights[2*j_8 + 1] = te_pack_bf16(p_10, p_11);
                     }
                     s_c0_0 = m_9;
                     s_c0_1 = m_11;
+                    const int next_2 = te_min_int((2*pair_1 + 3), 15);
+                    const int k0_5 = (-64*next_2 + 960);
+                    const int column_6 = (k0_5 + 2*pair);
+#pragma unroll
+                    for (int j_9 = 0; j_9 < 8; j_9++) {
+                        columns[2*j_9] = g[column_6 + 8*j_9];
+                        columns[2*j_9 + 1] = g[column_6 + 8*j_9 + 1];
+                    }
                 }
-                te_mma_wait<0>();
-                te_pin(acc);
-                if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + outer_slot_1 * 8);
-                const bool last_5 = (outer_slot_1 == 3);
-                outer_phase_1 = (last_5 ? (1 + (-outer_phase_1)) : outer_phase_1);
-                outer_slot_1 = (last_5 ? 0 : (outer_slot_1 + 1));
             }
             if ((16 % 2) == 1) {
                 te_mma_fence();
@@ -278,35 +289,40 @@ extern "C" __global__ void __launch_bounds__(384, 1) k0_Y(
                     te_mma_bf16_256_r_mn(acc, weights[12], weights[13], weights[14], weights[15], te_b + 384, 1);
                 }
                 te_mma_commit();
-                te_mma_wait<0>();
-                te_pin(acc);
-                if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + outer_slot_1 * 8);
+                te_mma_wait<1>();
+                if (0 < 15) {
+                    if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + before * 8);
+                }
+                before = outer_slot_1;
                 const bool last_6 = (outer_slot_1 == 3);
                 outer_phase_1 = (last_6 ? (1 + (-outer_phase_1)) : outer_phase_1);
                 outer_slot_1 = (last_6 ? 0 : (outer_slot_1 + 1));
             }
+            te_mma_wait<0>();
+            te_pin(acc);
+            if ((te_thread & 31) == 0) te_arrive(outer_empty_signal + before * 8);
             const float x = (s_c0_0 + __shfl_xor_sync(~0u, s_c0_0, 1));
             const float x_1 = (x + __shfl_xor_sync(~0u, x, 2));
             s_c0_0 = x_1;
             const float x_2 = (s_c0_1 + __shfl_xor_sync(~0u, s_c0_1, 1));
             const float x_3 = (x_2 + __shfl_xor_sync(~0u, x_2, 2));
             s_c0_1 = x_3;
-            const int column_6 = (256*column_tile_1 + 2*pair);
-            const float t_6 = (1.0f / 1024.0f);
-            const float t_7 = (s_c0_0 * t_6);
-            const float t_8 = (t_7 + 1e-06f);
-            const float t_9 = sqrtf(t_8);
-            const float t_10 = (1.0f / t_9);
-            const float t_11 = (s_c0_1 * t_6);
-            const float t_12 = (t_11 + 1e-06f);
-            const float t_13 = sqrtf(t_12);
-            const float t_14 = (1.0f / t_13);
+            const int column_7 = (256*column_tile_1 + 2*pair);
+            const float t = (1.0f / 1024.0f);
+            const float t_1 = (s_c0_0 * t);
+            const float t_2 = (t_1 + 1e-06f);
+            const float t_3 = sqrtf(t_2);
+            const float t_4 = (1.0f / t_3);
+            const float t_5 = (s_c0_1 * t);
+            const float t_6 = (t_5 + 1e-06f);
+            const float t_7 = sqrtf(t_6);
+            const float t_8 = (1.0f / t_7);
 #pragma unroll
-            for (int j_9 = 0; j_9 < 32; j_9++) {
-                acc[4*j_9] = (t_10 * acc[4*j_9]);
-                acc[4*j_9 + 1] = (t_10 * acc[4*j_9 + 1]);
-                acc[4*j_9 + 2] = (t_14 * acc[4*j_9 + 2]);
-                acc[4*j_9 + 3] = (t_14 * acc[4*j_9 + 3]);
+            for (int j_10 = 0; j_10 < 32; j_10++) {
+                acc[4*j_10] = (t_4 * acc[4*j_10]);
+                acc[4*j_10 + 1] = (t_4 * acc[4*j_10 + 1]);
+                acc[4*j_10 + 2] = (t_8 * acc[4*j_10 + 2]);
+                acc[4*j_10 + 3] = (t_8 * acc[4*j_10 + 3]);
             }
             if (te_thread == 0) {
                 te_copy_drain_reads<1>();
