@@ -258,8 +258,11 @@ def _typical(i: Index) -> int:
 
 
 def _waves(p: Plan, columns: int) -> float:
-    """The time of all tiles in rounds over the chip; a tile costs its columns and what each tile costs beside them."""
-    return -(-_tiles(p, columns) // UNITS) * (columns + 32)
+    """The time of all tiles in rounds over the chip; a tile costs its columns and what each tile costs beside them.
+
+    Products that share their rows share that too.
+    """
+    return -(-_tiles(p, columns) // UNITS) * (columns + 32 / max(1, len(p.matrices)))
 
 
 def busy(p: Plan, shares: int = 1) -> float:
