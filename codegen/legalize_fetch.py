@@ -5,8 +5,8 @@
 
 Where a row is read twice, the first reading waits for memory and the second, from a cache, leaves memory idle; the
 processor fetches ahead within a reading, but not from the end of one row to the start of the next. The loops are those
-that are left after vectors are made: each turn of one asks for every line that it reads, one row further on. Panels are read
-by tiles of several heights, of which any may come first: all of them ask for the next panel.
+that are left after vectors are made: each turn of one asks for every line that it reads, one row further on. Panels are
+read by tiles of several heights, of which any may come first: all of them ask for the next panel.
 """
 
 from __future__ import annotations

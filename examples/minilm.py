@@ -191,9 +191,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         graph, bound = build_graph()
         encode = tokenizer()
-        compiled = te.optimize(graph, target=given.target)
         weights: dict[str, Any] = dict(bound)
-        vectors = [only(compiled(ids=encode(s), **weights)) for s in sentences]
+        compiled = te.optimize(graph, target=given.target).bind(**weights)
+        vectors = [only(compiled(ids=encode(s))) for s in sentences]
     except TangError as error:
         print(error, file=sys.stderr)
         return 1

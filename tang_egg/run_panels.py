@@ -15,9 +15,10 @@ import numpy as np
 from tang_egg import run_toolchain as toolchain
 from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates import schedules as candidate_schedules
-from tang_egg.codegen.kept_panels import Kept, Keeping, Panels
+from tang_egg.codegen.kept_panels import Keeping, Kept, Panels
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.codegen.pack_plan import pack_plan
+from tang_egg.errors import TargetError
 from tang_egg.ir import Source
 from tang_egg.program import KernelPlan
 from tang_egg.run import CompiledProgram, Printed, build_kernel, build_plans, print_kernels, threads
@@ -34,16 +35,20 @@ TEAMS = (1, 2, 4, 8, 16, 32, 64)
 def kept_program(runner: object, bound: Mapping[str, Any], build: bool = True) -> CompiledProgram | None:
     """The program with panels of bound arrays; None where no product reads any, or where it is not for a processor.
 
-    Without `build` a library that is not in the cache is not built: None then too.
+    Without `build` a library that is not in the cache is not built, and without a compiler none is: None then too.
     """
     if not isinstance(runner, CompiledProgram) or not bound:
+        return None
+    try:
+        here = toolchain.identity()
+    except TargetError:
         return None
     arrays = {name: g.array for name, g in bound.items() if isinstance(g, Given)}
     printed, panels = panel_program(runner, frozenset(arrays))
     if printed is None or not (build or toolchain.built_before(*printed.units)):
         return None
     library = toolchain.build(*printed.units)
-    return printed.run(library, toolchain.identity(), filled(panels, arrays))
+    return printed.run(library, here, filled(panels, arrays))
 
 
 def panel_program(runner: CompiledProgram, bound: frozenset[str]) -> tuple[Printed | None, tuple[Panels, ...]]:
@@ -63,8 +68,8 @@ def panel_program(runner: CompiledProgram, bound: frozenset[str]) -> tuple[Print
         return None, ()
     built = list(build_plans(plans, build_kernel))
     for n, (plan, found) in kept.items():
-        own = {i: p.array for i, p in found.panels.items()}
-        read = [own.get(s, s) for s in kernel_sources(found.outputs)[: -len(plan.outputs)]]  # type: ignore[call-overload]
+        own: dict[Source, Source] = {i: p.array for i, p in found.panels.items()}
+        read = [own.get(s, s) for s in kernel_sources(found.outputs)[: -len(plan.outputs)]]
         built[n] = replace(built[n], plan=plan, sources=(*read, *plan.outputs))
     panels = tuple(dict.fromkeys(p for _, found in kept.values() for p in found.panels.values()))
     return print_kernels(runner.program, tuple(built), [p.array for p in panels]), panels
