@@ -107,7 +107,7 @@ def ours(operator: Operator, arrays: Arrays, reference: NDArray[Any], given: arg
         split = len(inputs) - operator.constants
         bound = compiled.bind(**{n: named[n] for n in inputs[split:]})
         varying = arrays[:split]
-        direct = _prepared(compiled, named)
+        direct = _prepared(bound, dict(zip(inputs[:split], varying, strict=True)))
         fields: dict[str, Any] = {
             "schedule": "; ".join(f"{k}: {s}" for k, s in compiled.schedule.items()),
             "kernels": len(compiled.schedule),

@@ -34,7 +34,9 @@ from tang_egg.schedule import Schedule
 
 LEAST_ELEMENTS = 1 << 12
 """Elements of an operand from which on panels are worth a kernel of their own."""
-AHEAD_MOST = 1 << 18
+MOST_LEFT = 1 << 21
+"""Most elements of left operands, which every panel reads anew: more of them go by blocks that a cache holds."""
+AHEAD_MOST = 1 << 19
 """Most bytes of a panel that is fetched while the one before it is read: the second cache holds both."""
 TILE_ROWS = (6, 12)
 """Rows of a register tile of two vectors of columns, for 16 registers and for 32."""
@@ -112,8 +114,11 @@ class Keeping:
         packing = pack_plan(outputs)
         if packing is None or packing.batch or not all(_plain(p, packing) for p in packing.products):
             return None
-        if product(i.size for i in packing.rows).value in (0, 1):
+        rows = product(i.size for i in packing.rows).value
+        if rows in (0, 1):
             return None  # a row by itself reads operands in any order as fast as memory gives them
+        if rows is not None and rows * (product(i.size for i in packing.folded).value or 0) > MOST_LEFT:
+            return None
         cut = self._cut(packing, outputs)
         if cut is None or not any(self._reads(t.body, packing, cut.lane) for t in cut.over(outputs)):
             return None

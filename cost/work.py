@@ -14,7 +14,7 @@ from tang_egg.affine import Index
 from tang_egg.cost.live import Conditions, points, reached, spelling, volume, within
 from tang_egg.cost.time import WIDTHS, Work
 from tang_egg.errors import BindError
-from tang_egg.ir import Apply, Graph, Read, Reduce, Scalar, Scan, Tensor, children, free, tensors_of, type_of
+from tang_egg.ir import Apply, Graph, Read, Reduce, Scalar, Scan, StateRef, Tensor, children, free, tensors_of, type_of
 from tang_egg.monoid import Monoid
 from tang_egg.program import KernelPlan
 
@@ -57,6 +57,8 @@ def _count_fold(
     if not _adds(s.monoid, part) or type_of(body) != "real":
         return
     indices = frozenset(s.indices) if isinstance(s, Reduce) else frozenset((s.index,))
+    if not indices & free(body):  # a multiple of one value
+        return
     product = isinstance(body, Apply) and body.op == "mul" and indices <= free(body)
     if product:
         inside.add(body)
@@ -73,10 +75,11 @@ def _count_fold(
 
 def _adds(monoid: Monoid, part: int) -> bool:
     """Whether a part is a sum, also one that a statistic moves: the factor of a move is needed once for each tile."""
-    if monoid.name == "sum":
-        return True
-    follow = monoid.components[part].follow
-    return follow is not None and follow.base.name == "sum"
+    component, combined = monoid.components[part], monoid.combine[part]
+    if component.follow is not None:
+        return component.follow.base.name == "sum"
+    own = (StateRef(side, component.name, component.type) for side in ("left", "right"))
+    return combined == Apply("add", tuple(own))  # of a tuple of folds, too
 
 
 def _results(over: frozenset[Index], conditions: Conditions) -> float:

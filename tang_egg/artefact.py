@@ -62,6 +62,7 @@ from tang_egg.run_arrays import Given
 from tang_egg.run_bound import held_arrays
 from tang_egg.run_cuda import CudaProgram
 from tang_egg.run_grid import GridProgram
+from tang_egg.run_panels import kept_program
 from tang_egg.targets import Runner, target
 from tang_egg.text import parse_graph, print_graph
 from tang_egg.verify import verify
@@ -195,9 +196,10 @@ def _compiled(found: Artefact, rebuild: str, verified: bool, start: float) -> Co
         runner = _on_this_machine(found, print_program(found.program, found.schedules), rebuild)
     checked = verify(found.graph, found.program, runner, found.schedules) if verified else found.verification
     chosen = {k.name: found.schedules[k.name] for k in found.program.kernels}
+    bound = held_arrays(found.graph, runner, found.arrays, {})
     compiled = Compiled(
-        found.graph, found.derived, found.target, chosen, runner, checked, {}, found.manifest.options,
-        held_arrays(found.graph, runner, found.arrays, {}),
+        found.graph, found.derived, found.target, chosen, runner, checked, {}, found.manifest.options, bound,
+        kept=kept_program(found.graph, runner, bound, verified, build=rebuild != "never"),
     )  # fmt: skip
     compiled.seconds["load"] = time.perf_counter() - start
     return compiled

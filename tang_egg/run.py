@@ -212,7 +212,7 @@ class CompiledProgram:
         team = threads()
         work = aligned((layout.scratch_bytes(values) * team,), np.dtype("uint8"))
         pack = (ctypes.c_int64 * max(1, len(layout.dims)))(*(values[d] for d in layout.dims))
-        binding = _Binding(shapes, [*held, work], table, pack, work.ctypes.data, slots, team)
+        binding = _Binding(shapes, [*held, work, *self.held.values()], table, pack, work.ctypes.data, slots, team)
         for s, array in (*zip(layout.temporaries, held, strict=True), *self.held.items()):
             self._place(s, array, binding)
         return binding

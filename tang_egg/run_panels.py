@@ -19,7 +19,7 @@ from tang_egg.codegen.candidates import schedules as candidate_schedules
 from tang_egg.codegen.kept_panels import Keeping, Kept, Panels
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.codegen.pack_plan import pack_plan
-from tang_egg.errors import VerificationError
+from tang_egg.errors import TargetError, VerificationError
 from tang_egg.ir import Graph, Input, Source
 from tang_egg.program import KernelPlan
 from tang_egg.run import CompiledProgram, Printed, build_kernel, build_plans, print_kernels, threads
@@ -35,23 +35,28 @@ TEAMS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def kept_program(
-    graph: Graph, runner: object, bound: Mapping[str, Any], verified: bool = True
+    graph: Graph, runner: object, bound: Mapping[str, Any], verified: bool = True, build: bool = True
 ) -> CompiledProgram | None:
     """The program with panels of bound arrays; None where no product reads any, or where it is not for a processor.
 
-    It is compared with the interpreter as every program is; one that differs is told and does not run.
+    Without `build` a library that is not in the cache is not built, and without a compiler none is: None then too. It is
+    compared with the interpreter as every program is; one that differs is told and does not run.
     """
     if not isinstance(runner, CompiledProgram) or not bound:
         return None
+    try:
+        here = toolchain.identity()
+    except TargetError:
+        return None
     arrays = {name: g.array for name, g in bound.items() if isinstance(g, Given)}
     printed, panels = panel_program(runner, frozenset(arrays))
-    if printed is None:
+    if printed is None or not (build or toolchain.built_before(*printed.units)):
         return None
-    library, identity = toolchain.build(*printed.units), toolchain.identity()
+    library = toolchain.build(*printed.units)
 
     def run(given: Mapping[str, Any], dims: Mapping[str, int], out: Mapping[str, Any]) -> Any:
         own = {s.name: take(s, given[s.name]).array for p in panels if isinstance(s := p.read.source, Input)}
-        return printed.run(library, identity, filled(panels, own))(given, dims, out)
+        return printed.run(library, here, filled(panels, own))(given, dims, out)
 
     if verified:
         try:
@@ -59,7 +64,7 @@ def kept_program(
         except VerificationError as error:
             warnings.warn(f"bound arrays are read where they lie, since their panels gave: {error}", stacklevel=3)
             return None
-    return printed.run(library, identity, filled(panels, arrays))
+    return printed.run(library, here, filled(panels, arrays))
 
 
 def panel_program(runner: CompiledProgram, bound: frozenset[str]) -> tuple[Printed | None, tuple[Panels, ...]]:

@@ -17,7 +17,8 @@ from tang_egg.run_arrays import Given
 class HostPrepared:
     """Kernels bound to arrays. A call runs them to their end: nothing is allocated, checked or converted.
 
-    `outputs` by name; the inputs' memory is read anew by every call, and the outputs' written. Temporaries and scratch
+    `outputs` by name; the inputs' memory is read anew by every call, and the outputs' written. Arrays that were bound
+    before (`Compiled.bind`) must stay as they were then: products may read copies of them. Temporaries and scratch
     belong to this binding alone: others of the same program may run at the same time, two calls of one may not.
     """
 

@@ -532,3 +532,15 @@ def test_a_point_that_does_not_fit_claims_nothing() -> None:
 def test_constraints_cover_every_dim() -> None:
     nest = nest_of(CASES["conv1d_single_channel"])
     assert {(c.views, c.dims, c.rank) for c in constraints_of(nest)} >= {((0, 1, 1), (1, 0), 1), ((1, 1, 0), (0, 1), 1)}
+
+
+def test_products_of_a_tuple_of_folds_count_as_products() -> None:
+    """Two sums of products that a kernel folds together ask for what they ask for one by one."""
+    i, j, k = te.index("i", 64), te.index("j", 48), te.index("k", 32)
+    x, a, b = te.input("X", (64, 32)), te.input("A", (32, 48)), te.input("B", (32, 48))
+    gate, up = te.sum(k, x[i, k] * a[k, j]), te.sum(k, x[i, k] * b[k, j])
+    graph = te.graph("gated", H=te.tensor(None, (i, j), te.tanh(gate) * up))
+    merged = merge_folds(single_program(graph.outputs)).kernels[0]
+    assert any(isinstance(s, Reduce) and len(s.body) == 2 for s in walk(*(t.body for t in merged.outputs)))
+    assert operations(merged) == operations(graph)
+    assert max(operations(merged), key=lambda w: w.operations).product
