@@ -39,8 +39,8 @@ def kept_program(
 ) -> CompiledProgram | None:
     """The program with panels of bound arrays; None where no product reads any, or where it is not for a processor.
 
-    Without `build` a library that is not in the cache is not built, and without a compiler none is: None then too. It is
-    compared with the interpreter as every program is; one that differs is told and does not run.
+    Without `build` a library that is not in the cache is not built, and without a compiler none is: None then too.
+    It is compared with the interpreter as every program is; one that differs is told and does not run.
     """
     if not isinstance(runner, CompiledProgram) or not bound:
         return None

@@ -33,8 +33,9 @@ from tang_egg.cost.floor_tile import best_tile
 from tang_egg.cost.floor_views import constraints, intersection, kernel, reduced, view_of
 from tang_egg.cost.floor_words import least_words
 from tang_egg.cost.roofline import MATRIX_UNITS, Costs
+from tang_egg.cost.work import operations
 from tang_egg.errors import BindError, GraphError
-from tang_egg.ir import Graph, Tensor
+from tang_egg.ir import Graph, Reduce, Tensor, walk
 from tang_egg.pipeline import extract
 from tang_egg.program import KernelPlan
 
@@ -540,7 +541,7 @@ def test_products_of_a_tuple_of_folds_count_as_products() -> None:
     x, a, b = te.input("X", (64, 32)), te.input("A", (32, 48)), te.input("B", (32, 48))
     gate, up = te.sum(k, x[i, k] * a[k, j]), te.sum(k, x[i, k] * b[k, j])
     graph = te.graph("gated", H=te.tensor(None, (i, j), te.tanh(gate) * up))
-    merged = merge_folds(single_program(graph.outputs)).kernels[0]
+    merged = extract(graph, costs=Costs(MATRIX_UNITS)).program.kernels[0]
     assert any(isinstance(s, Reduce) and len(s.body) == 2 for s in walk(*(t.body for t in merged.outputs)))
     assert operations(merged) == operations(graph)
     assert max(operations(merged), key=lambda w: w.operations).product
