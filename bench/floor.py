@@ -179,7 +179,8 @@ def graph_of(suite: str, program: str, shape: Mapping[str, int], dtype: str) -> 
 
         wanted = (program, dict(shape), dtype)
         fitting = (c for c in cells() if suite in (c.suite, "floor.cuda"))
-        return next((c.graph() for c in fitting if (c.program, dict(c.shape), c.dtype) == wanted), None)
+        found = next((c for c in fitting if (c.program, dict(c.shape), c.dtype) == wanted), None)
+        return found.graph() if found is not None and not found.chunk else None
     if suite == "cpu":
         from bench.cpu_programs import OPERATORS
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench import __main__ as command
-from bench import floor, floor_measure, floor_page, floor_plot, floor_programs, log
+from bench import cuda_cells, floor, floor_measure, floor_page, floor_plot, floor_programs, log
 from bench.floor_stream import WAYS, Stage
 from tang_egg.cost.bound import least_time
 from tang_egg.cost.estimates import H200, SMALL_PROCESSOR
@@ -287,3 +287,5 @@ def test_operators_in_chunks_are_not_held_against_the_sums_that_they_avoid() -> 
         assert graph_of("cpu", o.name, o.sizes, "f32") is None
     plain = next(o for o in OPERATORS.values() if not o.chunk)
     assert graph_of("cpu", plain.name, plain.sizes, "f32") is not None
+    for c in cuda_cells.cells():
+        assert (floor.graph_of(c.suite, c.program, c.shape, c.dtype) is None) == bool(c.chunk), c.title
