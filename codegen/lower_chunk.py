@@ -84,7 +84,9 @@ class Chunks(Scans):
         if c.index.size.value is None or c.index.size.value % c.length:
             stop = self.name_bound(f"{c.index.name}_end", Call("min", (Form(c.index.size), stop), "i64"))
         with self.loop(c.index, Form(start), stop) as axis:
+            held, self.piece = self.piece, axis
             yield axis
+            self.piece = held
 
     def work(self) -> Affine:
         """Roughly how many operations the kernel runs."""

@@ -19,9 +19,12 @@ from tang_egg.schedule import Schedule
 class Scans(Folds):
     """See the module text.
 
-    `starts`: for a scan by chunks, the states at their starts (lower_chunk). `running`: states that were declared
-    further out than around the loop that binds the index (lower_turn).
+    `starts`: for a scan by chunks, the states at their starts (lower_chunk); `piece`: the binding of its index by the
+    loop over a chunk, the only one from which they count: any other loop over the index begins at its first point.
+    `running`: states that were declared further out than around the loop that binds the index (lower_turn).
     """
+
+    piece: Axis | None = None
 
     def __init__(self, schedule: Schedule, real: str) -> None:
         super().__init__(schedule, real)
@@ -57,17 +60,21 @@ class Scans(Folds):
     def _scan_point(self, s: Scan, parts: list[int], home: Scope) -> None:
         assert home.parent is not None
         with self.at(home.parent):
-            state, inner = self.running.get(part_of(s, 0)) or self.begin(s, parts)
+            later = self.piece is not None and home.axes[s.index] == self.piece
+            state, inner = self.running.get(part_of(s, 0)) or self.begin(s, parts, later)
         self.carried[part_of(s, 0)] = state, inner
         with self.inside(*inner):
             self.update(s, state, None, [])
             self._publish_scan(s, state, home, inner)
 
-    def begin(self, s: Scan, parts: list[int]) -> tuple[State, list[Axis]]:
-        """Declares the state of a scan in the scope in force; gives it with the axes that are bound further in."""
+    def begin(self, s: Scan, parts: list[int], later: bool = False) -> tuple[State, list[Axis]]:
+        """Declares the state of a scan in the scope in force; gives it with the axes that are bound further in.
+
+        `later`: it goes on from the state at the start of a chunk, where that was found.
+        """
         inner = self.inner_axes(s, parts)
         with self.inside(*inner):
-            starts = self.starts.get(part_of(s, 0))
+            starts = self.starts.get(part_of(s, 0)) if later else None
             return self.declare_state(s, parts, start=None if starts is None else starts.__getitem__), inner
 
     def _publish_scan(self, s: Scan, state: State, home: Scope, inner: list[Axis]) -> None:

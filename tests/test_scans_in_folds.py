@@ -13,6 +13,7 @@ from tang_egg.ir import Graph, Reduce, Scan, free, walk
 from tang_egg.monoid import SUM
 from tang_egg.pipeline import extract
 from tang_egg.run import compile_program
+from tang_egg.text import parse_graph
 from tang_egg.verify import relative_error
 
 N, M = te.dim("N"), te.dim("M")
@@ -102,3 +103,24 @@ def test_no_fold_keeps_a_state_for_each_of_unknown_many_points() -> None:
     (fixed,) = extract(large(8)).program.tensors
     assert isinstance(fixed.body, Reduce)
     assert any(isinstance(x, Scan) and free(x) & set(fixed.body.indices) for x in walk(fixed.body))
+
+
+LIFTS = {"sum": "x[i, k]", "max": "x[i, k]", "affine": "0.5 * x[i, k], x[i, k]", "logsumexp": "x[i, k], 1.0"}
+PARTS = {"affine": ".b", "logsumexp": ".l"}
+
+
+@pytest.mark.parametrize("monoid", LIFTS)
+@pytest.mark.parametrize("length", (1, 2, 6, 7, 9))
+@pytest.mark.parametrize(
+    "body", ("sum.scan[i]({p})", "sum.scan[i]({p}) + {p}", "sum.scan[i](affine.scan[k](0.5, {p}, chunk={c}).b)")
+)
+def test_a_state_over_a_whole_axis_takes_up_a_chunked_scan_from_its_first_point(
+    monoid: str, length: int, body: str
+) -> None:
+    """The inner scan runs over all of its axis within each chunk there, and never from the state at a chunk's start."""
+    scan = f"{monoid}.scan[k]({LIFTS[monoid]}, chunk={length}){PARTS.get(monoid, '')}"
+    text = f"x = input(f32[4, 7])\ny[i:4, k:7] = {body.format(p=scan, c=length)}"
+    graph = parse_graph(f'graph("g")\n{text}\noutput(y)\n')
+    arrays = {"x": np.random.default_rng(length).normal(size=(4, 7)).astype(np.float32)}
+    got = compile_program(extract(graph).program)(arrays)["y"]
+    assert relative_error(got, te.interpret(graph, arrays)["y"]) < 2e-5

@@ -15,7 +15,7 @@ from tests.strategies import random_instance
 
 SAMPLE = {
     "wgsl": (0, 400149), "glsl": (28, 400309), "metal": (1, 400219), "opencl": (2, 400009),
-    "c": (4, 20109, 30872, 40189, 50918, 60108, 60134),
+    "c": (4, 20109, 30872, 40189, 50918, 60108, 60134, 400861),
 }  # fmt: skip
 """Seeds; all but 1, 2 and 4 once failed."""
 
