@@ -440,7 +440,7 @@ def test_the_example_of_the_page_runs(
 ) -> None:
     library = quantised_file(tmp_path, ("Q4_0",), 7, 64)
     page = (Path(__file__).parent.parent / "docs" / "weights.md").read_text(encoding="utf-8")
-    (block,) = [b.partition("```")[0] for b in page.split("```python\n")[1:]]
+    block, binding = (b.partition("```")[0] for b in page.split("```python\n")[1:])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TANG_CFLAGS", "-O1")
     space: dict[str, Any] = {"np": np}
@@ -448,3 +448,5 @@ def test_the_example_of_the_page_runs(
     assert capsys.readouterr().out == "Q4_0 (7, 36) llama\n"
     table = library.quants.dequantize(space["w"]["blk.0.ffn_up.weight"], library.GGMLQuantizationType.Q4_0)
     np.testing.assert_allclose(space["y"], np.ones((4, 64)) @ table.T, rtol=1e-5, atol=1e-5)
+    exec(binding, space)
+    assert capsys.readouterr().out == "(11, 1536)\n"
