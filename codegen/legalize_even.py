@@ -31,9 +31,15 @@ THREAD = frozenset({"thread", "group"})
 """Variables in which the threads of a block differ, and which are never negative."""
 
 
+def exchanges(kernel: Kernel) -> bool:
+    """Whether lanes of a warp exchange values."""
+    found = (x for s in statements(kernel.body) for e in expressions(s) for x in subexpressions(e))
+    return any(isinstance(x, Call) and x.op == "shuffle_xor" for x in found)
+
+
 def even_loops(kernel: Kernel) -> Kernel:
     """A kernel whose lanes exchange values, with turns that all its threads take; any other as it is."""
-    if not any(isinstance(x, Call) and x.op == "shuffle_xor" for x in _expressions(kernel)):
+    if not exchanges(kernel):
         return kernel
     places = _places(kernel)
 
@@ -73,7 +79,3 @@ def _part(form: Affine, places: frozenset[str]) -> Affine:
     """The terms of a form that are places."""
     rest: dict[Dim | Index, AffineLike] = {d: 0 for d in form.dims() if d.name in places}
     return form - form.substitute(rest) if rest else affine(0)
-
-
-def _expressions(kernel: Kernel) -> list[Expr]:
-    return [x for s in statements(kernel.body) for e in expressions(s) for x in subexpressions(e)]

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.dialects.cuda import plain_loops
-from tang_egg.codegen.dialects.opencl import exchanges, scratch_lines
+from tang_egg.codegen.dialects.opencl import scratch_lines
 from tang_egg.codegen.kernel import Buffer, Kernel
 from tang_egg.codegen.legalize import identifier, legal_names, narrow_indices, some_elements
+from tang_egg.codegen.legalize_even import exchanges
 from tang_egg.codegen.printer import Dialect, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
 from tang_egg.ops_eight import EIGHT

@@ -14,9 +14,9 @@ from typing import Any
 
 from tang_egg.codegen.device import GROUP
 from tang_egg.codegen.dialects.cuda import plain_loops
-from tang_egg.codegen.kernel import Buffer, Call, Kernel, expressions, statements, subexpressions
+from tang_egg.codegen.kernel import Buffer, Kernel, expressions, statements, subexpressions
 from tang_egg.codegen.legalize import legal_names, narrow_indices, some_elements
-from tang_egg.codegen.legalize_even import even_loops
+from tang_egg.codegen.legalize_even import even_loops, exchanges
 from tang_egg.codegen.printer import Dialect, form_text, print_kernel, strip, whole_literal
 from tang_egg.errors import CodegenError
 from tang_egg.ops_eight import EIGHT
@@ -94,12 +94,6 @@ def _build(items: tuple[str, ...], type: str) -> str:
 
 
 # ---- the frame ----
-
-
-def exchanges(kernel: Kernel) -> bool:
-    """Whether lanes of a warp exchange values."""
-    found = (x for s in statements(kernel.body) for e in expressions(s) for x in subexpressions(e))
-    return any(isinstance(x, Call) and x.op == "shuffle_xor" for x in found)
 
 
 def doubles(kernel: Kernel) -> bool:
