@@ -68,6 +68,11 @@ class Cell:
         return 1e3 * max(self.flops / PEAK[self.dtype], self.bytes / BANDWIDTH)
 
     @property
+    def chunks(self) -> dict[str, int] | None:
+        """What `optimize` is asked for."""
+        return {"K:2": self.chunk} if self.chunk else None
+
+    @property
     def limit(self) -> float:
         return LIMITS[self.dtype]
 

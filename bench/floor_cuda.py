@@ -61,6 +61,12 @@ class Case:
         found: Graph = cell_of(self).graph()
         return found
 
+    @property
+    def chunks(self) -> dict[str, int] | None:
+        """Points of a chunk of sums up to a point, as in the suite of the cell; None for a program."""
+        found: dict[str, int] | None = cell_of(self).chunks if self.cell else None
+        return found
+
 
 class Machine(Protocol):
     """A GPU: `prepare` gives equal calls over arrays of their own; `time` the timing of a series of them."""
@@ -155,7 +161,7 @@ def built(wanted: Iterable[Case]) -> None:
 
 
 def _build(case: Case) -> None:
-    te.optimize(case.graph(), target="cuda", verified=False, products=case.products)
+    te.optimize(case.graph(), target="cuda", verified=False, products=case.products, chunk=case.chunks)
 
 
 def _row(
@@ -201,7 +207,7 @@ class _Gpu:
 
     def prepare(self, case: Case, verified: bool) -> tuple[str, Callable[[], Any]]:
         graph = case.graph()
-        compiled: Any = te.optimize(graph, target="cuda", verified=verified, products=case.products)
+        compiled: Any = te.optimize(graph, target="cuda", verified=verified, products=case.products, chunk=case.chunks)
         inputs = self._cell_inputs(case) if case.cell else self._inputs(graph)
         schedule = "; ".join(f"{name}: {text}" for name, text in compiled.schedule.items())
         self._check(case, compiled.prepare(**inputs), inputs)
