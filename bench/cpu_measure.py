@@ -20,7 +20,7 @@ from bench.cpu_ceilings import Ceilings, measured
 from bench.cpu_peers import Peer, first_line, installed
 from bench.cpu_programs import OPERATORS, Arrays, Operator
 from bench.cpu_rows import CEILINGS, LIMIT, OURS, SUITE, code, dtype, left, own
-from bench.cpu_timing import Sample, Turns, samples
+from bench.cpu_timing import Turns, fields, samples
 from bench.cpu_worker import mark
 from tang_egg.run import threads
 
@@ -89,7 +89,7 @@ def measure(
     found = samples(running, given.rounds, given.seconds, turns)
     others = round(turns.share(), 3)
     return [
-        log.row(SUITE, operator.name, s.name, **shared, **s.fields, **_times(found.get(s.name)), foreign=others)
+        log.row(SUITE, operator.name, s.name, **shared, **s.fields, **fields(found.get(s.name)), foreign=others)
         for s in systems
     ]
 
@@ -171,14 +171,6 @@ def limited(seconds: int) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _times(sample: Sample | None) -> dict[str, Any]:
-    if sample is None:
-        return {}
-    names = ("median_ms", "spread_ms", "p10_ms", "p90_ms", "least_ms")
-    times = {n: float(f"{getattr(sample, n):.4g}") for n in names}
-    return times | {"turns": sample.turns, "calls": sample.calls} | ({"once": True} if sample.once else {})
 
 
 def line(operator: Operator, rows: Sequence[log.Row]) -> str:

@@ -26,6 +26,7 @@ LONG = 0.03
 """Seconds from which on a call needs no call before it."""
 BEHIND, FAR = 4.0, 25.0
 FEW = 3
+TIMES = ("median_ms", "spread_ms", "p10_ms", "p90_ms", "least_ms")
 AGAIN = 8
 """How often a turn is taken at most, where others keep running."""
 
@@ -143,3 +144,11 @@ def _sample(times: list[float], calls: int, once: bool = False) -> Sample:
     last = len(ordered)
     low, middle, high = statistics.quantiles(ordered, n=4, method="inclusive") if last > 1 else ordered * 3
     return Sample(middle, high - low, ordered[last // 10], ordered[last * 9 // 10], ordered[0], last, calls, once)
+
+
+def fields(sample: Sample | None) -> dict[str, Any]:
+    """What a row of the log says of a sample; nothing of none."""
+    if sample is None:
+        return {}
+    times = {n: float(f"{getattr(sample, n):.4g}") for n in TIMES}
+    return times | {"turns": sample.turns, "calls": sample.calls} | ({"once": True} if sample.once else {})

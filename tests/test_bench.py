@@ -6,25 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from bench import log
-from bench.timing import interleaved
 from tests.tree import ROOT
-
-
-def test_systems_take_turns() -> None:
-    calls: list[str] = []
-    systems = {name: (lambda n=name: calls.append(n)) for name in "abc"}
-    samples = interleaved(systems, seconds=0, warm_up=1, least=5, pause=0)
-    assert Counter(calls) == {"a": 6, "b": 6, "c": 6}
-    rounds = [calls[n : n + 3] for n in range(3, 18, 3)]
-    assert all(sorted(r) == ["a", "b", "c"] for r in rounds)
-    assert len({tuple(r) for r in rounds}) > 1  # nobody always follows the same neighbour
-    assert all(s.calls == 5 and s.median_ms >= 0 and s.spread_ms >= 0 for s in samples.values())
 
 
 def test_a_row_says_where_when_and_on_what() -> None:

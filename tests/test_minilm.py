@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import tang_egg as te
 from bench.bert import NumpyEncoder
-from bench.minilm import relative_error
+from bench.cpu_timing import Sample
+from bench.minilm import per_sentence, relative_error
 from examples import minilm
 from tang_egg.errors import InputError
 from tang_egg.interpret import interpret
@@ -116,3 +117,8 @@ def test_the_compiled_encoder_agrees_with_the_oracle(
         found.append(minilm.only(compiled(ids=encode(sentence), **weights)))
         assert relative_error(found[-1], wanted) < 1e-4
     check_ranking(minilm.similarities(found))
+
+
+def test_times_of_several_sentences_are_told_for_one() -> None:
+    sample = Sample(8.0, 1.6, 7.2, 9.6, 6.4, turns=15, calls=2)
+    assert per_sentence(sample, 8) == Sample(1.0, 0.2, 0.9, 1.2, 0.8, turns=15, calls=2)
