@@ -45,6 +45,8 @@ def measure(arguments: Sequence[str] = ()) -> list[log.Row]:
     rows, worst, turns = [], dict.fromkeys(systems, 0.0), Turns()
     for ids, reference in zip(sentences, references, strict=True):
         calls = {name: _bound(encoder, ids) for name, encoder in systems.items()}
+        for call in calls.values():
+            call()  # some compile what they need for a length
         found = samples(calls, given.rounds, given.seconds, turns)
         for name, call in calls.items():
             error = relative_error(only(call()), reference)
