@@ -17,7 +17,7 @@ from tang_egg import measure, measure_single, measure_turns
 from tang_egg.extract.certify import Budget, Outcome, Search
 from tang_egg.extract.certify_choice import steady
 from tang_egg.extract.certify_final import MOST, leaders, near
-from tang_egg.extract.certify_ledger import Ledger, Timed, Trial
+from tang_egg.extract.certify_ledger import Ledger, Timed, Trial, Yardstick
 from tang_egg.extract.space import Problem
 from tang_egg.measure import in_turns, summary
 from tang_egg.measure_single import CpuKernels
@@ -67,7 +67,7 @@ class Simulated(CpuKernels):
     """The measurer of the processor, where kernels are only said to be built and to agree with the interpreter."""
 
     def on(self, machine: Shared, times: Mapping[tuple[str, int], float]) -> Simulated:
-        self.machine, self.times = machine, times  # type: ignore[misc]
+        self.machine, self.times = machine, times
         return self
 
     __slots__ = ("machine", "times")
@@ -167,7 +167,7 @@ def test_leaders_are_what_may_be_the_best() -> None:
     assert leaders(both, [first, second], upper) == [(0, 0), (0, 1), (1, 0)]
     second.note(0, Timed(130 * US, 0.1 * US, 9))
     assert leaders(both, [first, second], upper) == [(0, 0), (0, 1)]
-    slow = measure_turns.Yardstick(lambda: None, 1.0)
+    slow = Yardstick(lambda: None, 1.0)
     second.note(0, Timed(1300 * US, 0.1 * US, 9, yard=12.0, yardstick=slow))  # by its yardstick 108
     assert (1, 0) in leaders(both, [first, second], upper)
     many = ledger("c", **{f"s{n}": 100.0 + n / 10 for n in range(30)})

@@ -57,7 +57,7 @@ def total(n: int) -> tuple[Tensor, ...]:
 
 
 def points_in_order(
-    sizes: dict[str, int], loops: tuple[tuple[te.ir.Index, int, int], ...], seed: int
+    sizes: dict[str, int], loops: tuple[tuple[te.Index, int, int], ...], seed: int
 ) -> list[dict[str, int]]:
     """All points, by the turns of some loops, in any order inside of a turn."""
     rng = random.Random(seed)
@@ -268,12 +268,12 @@ def sums(m: int, n: int) -> te.Array:
 def taken_up(source: str, width: int) -> float:
     """Operations of the peak that the printed functions take up: of each call the widest vector's, at least.
 
-    Counted along the loops of the text. What a condition may skip counts for nothing.
+    Counted along the loops of the text. What a condition of scalars may skip counts for nothing; vectors compute both.
     """
     total, trips = 0.0, [1.0]
     for line in source[source.index("void k0_kernel(") :].splitlines():
         for name, lanes in re.findall(r"te_(\w+?)_f32x(\d+)\(", line):
-            if name in MULTIPLIED and "?" not in line and "select" not in line:
+            if name in MULTIPLIED and "?" not in line:
                 total += trips[-1] * MULTIPLIED[name] * max(int(lanes), width)
         for name in re.findall(r"(?<!\w)(exp|log|tanh|erf|sin)f\(", line):
             total += trips[-1] * MULTIPLIED[name] * width if "?" not in line else 0.0
