@@ -28,9 +28,11 @@ from tang_egg.cost.time import said
 from tang_egg.errors import TangError
 from tang_egg.examples import EXAMPLES
 from tang_egg.extract.certify import Outcome
+from tang_egg.extract.certify_ledger import Measurer, Timed, Trial
 from tang_egg.extract.certify_record import SelectionCertificate
 from tang_egg.files import cache_root
 from tang_egg.ir import Graph
+from tang_egg.measure_single import CpuKernels
 
 PROGRAMS: Mapping[str, Callable[[], Graph]] = {
     "matmul": EXAMPLES["matmul"],
@@ -92,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in given.programs:
             first = search(PROGRAMS[name](), given.seconds, given.cache)
             again = None if given.once else search(PROGRAMS[name](), given.seconds, given.cache)
-            rows.append(row_of(name, first, again, given.seconds, given.cache))
+            rows.append(row_of(name, first, again, given.seconds, given.cache, CpuKernels(cache=given.cache)))
             print(f"{name}: {first.certificate}", file=sys.stderr, flush=True)
     except TangError as error:
         print(error, file=sys.stderr)
@@ -130,8 +132,10 @@ def forgetful() -> Iterator[None]:
                 os.environ["TANG_CACHE"] = before
 
 
-def row_of(name: str, first: Found, again: Found | None, seconds: float, cache: str) -> log.Row:
-    """What a search found, and how a second one compares, as a row of the log."""
+def row_of(
+    name: str, first: Found, again: Found | None, seconds: float, cache: str, anew: Measurer | None = None
+) -> log.Row:
+    """What a search found, and how a second one compares, as a row of the log. `anew`: see `compared`."""
     c, n = first.certificate, first.certificate.counts
     ledgers = first.outcome.ledgers
     predicted = sum(times * ledgers[k].kernel.guesses[s] for k, s, times in first.kernels())
@@ -144,13 +148,16 @@ def row_of(name: str, first: Found, again: Found | None, seconds: float, cache: 
         chosen=first.chosen(), predicted_ms=round(1e3 * predicted, 6), floor_ms=round(1e3 * floor, 6),
         bound_ms=round(1e3 * c.bound, 6), gap=round(c.share, 4), schedules=n.schedules, pruned=n.pruned,
         deferred=n.deferred, timed=n.timed, refused=n.refused, open=n.open, asked_s=seconds,
-        took_s=round(first.seconds, 2), second=compared(first, again), stopped=c.stopped, proves=c.proves,
+        took_s=round(first.seconds, 2), second=compared(first, again, anew), stopped=c.stopped, proves=c.proves,
         violations=len(c.violations),
     )  # fmt: skip
 
 
-def compared(first: Found, again: Found | None) -> str:
-    """How the choices of two searches compare: the same, others of one speed within the spread, or apart."""
+def compared(first: Found, again: Found | None, anew: Measurer | None = None) -> str:
+    """How the choices of two searches compare: the same, others of one speed within the spread, or apart.
+
+    `anew`: what times both in the same turns; else what the first search measured of both counts.
+    """
     if again is None:
         return "not searched"
     if first.chosen() == again.chosen():
@@ -158,8 +165,26 @@ def compared(first: Found, again: Found | None) -> str:
     a, b = first.certificate, again.certificate
     if math.inf in (a.total, b.total):
         return "nothing to compare"
-    apart = abs(seen(first, again) - a.total)
-    return "within the spread" if apart <= (a.noise + b.noise) / 2 else f"apart by {apart / a.total:.1%}"
+    turns = in_turns(first, again, anew) if anew is not None else None
+    own, others, noise = turns or (a.total, seen(first, again), a.noise + b.noise)
+    apart = abs(others - own)
+    return "within the spread" if apart <= noise / 2 else f"apart by {apart / own:.1%}"
+
+
+def in_turns(first: Found, again: Found, anew: Measurer) -> tuple[float, float, float] | None:
+    """Seconds of both choices and their spread together, timed side by side; None where something was not timed."""
+    wanted = [[(f.outcome.ledgers[k].kernel, s, times) for k, s, times in f.kernels()] for f in (first, again)]
+    trials = {(k.key, s): Trial(k, s) for found in wanted for k, s, _ in found}
+    timed = dict(zip(trials, anew.measure(list(trials.values()), 2.0), strict=True))
+    totals, spread = [0.0, 0.0], 0.0
+    for n, found in enumerate(wanted):
+        for k, s, times in found:
+            t = timed[k.key, s]
+            if not isinstance(t, Timed):
+                return None
+            totals[n] += times * t.median
+            spread += times * t.spread
+    return totals[0], totals[1], spread
 
 
 def seen(first: Found, again: Found) -> float:

@@ -1,7 +1,7 @@
 """The tables of docs/floor-measurements.md, written between its markers from what the log holds.
 
 page  ::= text, then `<!-- floor NAME: begin -->`, a table, `<!-- floor NAME: end -->`, and so on
-NAME  ::= devices, summary, best, stream, memory, programs, cuda
+NAME  ::= devices, summary, best, shares, stream, memory, programs, cuda
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def renew(page: Path, prefix: str, tables: Mapping[str, str]) -> None:
 
 
 def tables(found: Sequence[Verdict], devices: Mapping[str, Device]) -> dict[str, str]:
-    """Every table by the name of its markers. Reach and share of a stream never stand in one table of summaries."""
+    """Every table by the name of its markers. Reach and share of a stream are summed up apart, but in "shares"."""
     processor = [v for v in found if v.row["suite"] == "floor.c"]
     gpu = [v for v in found if str(v.row["suite"]).startswith("cuda.") or v.row["suite"] == "floor.cuda"]
     streams = [v for v in processor if v.of_stream is not None]
@@ -64,6 +64,7 @@ def tables(found: Sequence[Verdict], devices: Mapping[str, Device]) -> dict[str,
         "devices": _devices({n: d for n, d in devices.items() if n in used}),
         "summary": _summary(processor, lambda v: v.reach),
         "best": _summary([v for v in processor if v.best_reach is not None], lambda v: v.best_reach or 0.0),
+        "shares": _shares([v for v in streams if v.kind == "memory"]),
         "stream": _summary(streams, lambda v: v.of_stream or 0.0),
         "memory": _each([v for v in processor if v.kind == "memory" and v.state == "cold"]),
         "programs": _programs(processor),
@@ -100,6 +101,27 @@ def _summary(found: Sequence[Verdict], figure: Callable[[Verdict], float]) -> st
                 figures = (values[0], *quarters, values[-1])
                 rows.append((kind, state, str(len(values)), *(f"{x:.2f}" for x in figures)))
     return table(("bound by", "state", "rows", "least", "quarter", "median", "three quarters", "most"), rows, 2)
+
+
+def _shares(found: Sequence[Verdict]) -> str:
+    """For each device and state what a reach is the product of: the reach of a stream, and the kernel's share of it."""
+    rows = []
+    for device, state in dict.fromkeys((str(v.row["device"]), v.state) for v in sorted(found, key=lambda v: v.state)):
+        own = [v for v in found if v.row["device"] == device and v.state == state and v.of_stream]
+        machine = [v.reach / v.of_stream for v in own if v.of_stream]
+        kernel = [v.of_stream for v in own if v.of_stream]
+        if own:
+            figures = (_middle([v.reach for v in own]), _middle(machine), _middle(kernel))
+            rows.append((device, state, str(len(own)), *figures))
+    return table(("device", "state", "rows", "reach", "of it the machine's", "of it the kernel's"), rows, 2)
+
+
+def _middle(values: Sequence[float]) -> str:
+    """The median, and the quarters around it."""
+    if len(values) < 2:
+        return f"{values[0]:.2f}"
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _each(found: Sequence[Verdict]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench.floor import KINDS, Verdict
@@ -77,7 +78,12 @@ def _steps(axes: Any, values: Sequence[float], label: str, colour: str, line: st
         ordered = sorted(values)
         heights = [n / len(ordered) for n in range(len(ordered) + 1)]
         axes.step(
-            [ordered[0], *ordered], heights, where="post", label=f"{label} ({len(ordered)})", color=colour, ls=line
+            [ordered[0], *ordered],
+            heights,
+            where="post",
+            color=colour,
+            ls=line,
+            label=f"{label} ({len(ordered)}, median {median(ordered):.2f})",
         )
 
 

@@ -10,7 +10,11 @@ A schedule gives something up, and each of these follows from its text alone:
   device uses that share of its peak.
 - **shares**: a loop over threads of T turns on P workers leaves ⌈T / P⌉ turns to one of them.
 - **functions**: exp, log, tanh, erf and sin are printed as polynomials, or call a library that computes one value at a
-  time: LEAST operations and more. Another implementation may look them up, so that this is no floor of all.
+  time: LEAST operations and more. Another implementation may look them up, so that this is no floor of all. In f32 the
+  polynomials have so many multiplications, and a unit that multiplies is taken up by each for as long as by a
+  multiplication with its addition: twice as many operations of the peak (MULTIPLIED).
+- **lanes of a fold**: a fold that is shared out to L lanes computes its functions in vectors of L values. Each takes up
+  as long as one of the widest does, so that the functions count as often as L goes into the widest.
 - **chain**: a sum in order is as many additions one after another; rounding forbids another order. No processor adds in
   less than ADDITION cycles.
 
@@ -41,6 +45,8 @@ ADDITION = 2.0
 FUNCTIONS = ("exp", "log", "tanh", "erf", "sin")
 LEAST = 16
 """Operations of one of these, at least, as codegen/prelude spells them."""
+MULTIPLIED: Mapping[str, int] = {"exp": 20, "log": 30, "tanh": 22, "erf": 44, "sin": 28}
+"""Twice the multiplications of these in f32, as codegen/prelude spells them."""
 PLAIN_LOOPS = ("point", "split", "tile", "stream")
 """The shapes whose loops over the output axes are those that the schedule names, outermost first."""
 
@@ -53,9 +59,9 @@ def schedule_terms(
     Only for processors: on a GPU other fields decide. `work`: the operations of the kernel.
     """
     own = core if core is not None and one_thread(schedule) else device
-    spelt = _together(work, spelt_out(outputs))
-    found = [*_orders(outputs, schedule, own), *_narrow(outputs, schedule, own, spelt)]
-    found += time_floor(own, {}, spelt).terms if spelt_out(outputs) else ()
+    costs = _together(work, _joined((*spelt_out(outputs), *narrow_folds(outputs, schedule, vector_bytes(own)))))
+    found = [*_orders(outputs, schedule, own), *_narrow(outputs, schedule, own, costs)]
+    found += time_floor(own, {}, costs).terms if spelt_out(outputs) else ()
     chain = longest_chain(outputs, schedule)
     if chain > 1 and device.clock > 0:
         seconds = chain * ADDITION / device.clock
@@ -66,7 +72,7 @@ def schedule_terms(
 @lru_cache(maxsize=1 << 10)
 def spelt_out(outputs: tuple[Tensor, ...]) -> tuple[Work, ...]:
     """What functions come to beside the one operation that each counts as, by type of operand."""
-    counted: dict[object, tuple[str, float]] = {}
+    counted: dict[object, tuple[str, str, float]] = {}
     for s, contexts in reached(outputs).items():
         if isinstance(s, Apply) and s.op in FUNCTIONS and type_of(s) == "real":
             try:
@@ -74,11 +80,69 @@ def spelt_out(outputs: tuple[Tensor, ...]) -> tuple[Work, ...]:
             except RecursionError:
                 continue
             count = max(points(free(s), c) for c in contexts)
-            counted[key] = (narrowest(s), max(count, counted.get(key, ("", 0.0))[1]))
+            counted[key] = (narrowest(s), s.op, max(count, counted.get(key, ("", "", 0.0))[2]))
+    return _joined(Work(operand, (spelt(op, operand) - 1) * n) for operand, op, n in counted.values())
+
+
+def spelt(op: str, operand: str) -> int:
+    """Operations that a function comes to, at least, for each value of a type."""
+    return MULTIPLIED[op] if operand == "f32" else LEAST
+
+
+def _joined(work: Iterable[Work]) -> tuple[Work, ...]:
+    """One sum of operations for each type."""
     found: dict[str, float] = {}
-    for operand, count in counted.values():
-        found[operand] = found.get(operand, 0.0) + (LEAST - 1) * count
+    for w in work:
+        found[w.operand] = found.get(w.operand, 0.0) + w.operations
     return tuple(Work(operand, n) for operand, n in sorted(found.items()) if n > 0)
+
+
+def narrow_folds(outputs: tuple[Tensor, ...], schedule: Schedule, width: int) -> tuple[Work, ...]:
+    """What functions come to beside `spelt_out` where folds compute them in vectors of less than `width` bytes.
+
+    Every point of the fold needs its function, and L points at a time are at hand: a vector that computes it holds L
+    values, since other points belong to later turns of the loop over the fold and the vectors are spelt out. Only of
+    functions of one fold's index and no output index of which a turn holds several points: vectors along those may
+    compute what needs these. What is staged may be computed on the way, in vectors of its own.
+    """
+    if schedule.shape not in ("split", "stream") or schedule.block or schedule.chunk or schedule.stage or not width:
+        return ()
+    held = {i for t in outputs for i in t.axes if schedule.tile_of(i.name) != 1}
+    counted: dict[object, Work] = {}
+    for r in walk(*(t.body for t in outputs)):
+        lanes = _lanes(r, schedule) if isinstance(r, Reduce) else 0
+        if not lanes or not isinstance(r, Reduce) or not r.where.everywhere:
+            continue
+        (i,) = r.indices
+        for s in _own(r):
+            operand = narrowest(s)
+            share = lanes * WIDTHS[operand] / width
+            if i in free(s) and not (free(s) - {i}) & held and share < 1:
+                count = prod(map(_size, free(s)))
+                work = Work(operand, spelt(s.op, operand) * (1 / share - 1) * count)
+                key = spelling(s)
+                counted[key] = min(work, counted.get(key, work), key=lambda w: w.operations)
+    return _joined(counted.values())
+
+
+def _lanes(r: Reduce, schedule: Schedule) -> int:
+    """The lanes that a fold over one index is shared out to; 0 where a schedule says nothing of them."""
+    if len(r.indices) != 1:
+        return 0
+    plan = schedule.fold_of(r.indices[0].name)
+    return plan.size if plan.how == "lanes" else plan.lanes if plan.how == "stream" else 0
+
+
+def _own(r: Reduce) -> list[Apply]:
+    """The functions of reals in the body of a fold that surely run at each of its points, none of a fold inside."""
+    found: list[Apply] = []
+    stack: list[Scalar] = list(r.body)
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Apply) and s.op not in ("select", "and", "or"):
+            found += [s] if s.op in FUNCTIONS and type_of(s) == "real" else []
+            stack += children(s)
+    return found
 
 
 def _together(work: Sequence[Work], more: Sequence[Work]) -> list[Work]:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 from tang_egg.errors import InputError
 from tang_egg.extract.certify_choice import Choice, costs, deferred, least, other, steady
-from tang_egg.extract.certify_ledger import Ending, Ledger, Measurer, Timed, Trial, scale_of
+from tang_egg.extract.certify_final import PASSES, leaders
+from tang_egg.extract.certify_ledger import Ending, Ledger, Measurer, Repeating, Timed, Trial, scale_of
 from tang_egg.extract.space import Floors, Guesses, Problem, WindowSpace
 from tang_egg.progress import note
 
@@ -30,6 +31,8 @@ CAREFUL = 1.25
 """By how much a trial may take longer than those before it."""
 LITTLE = 0.2
 """Seconds that a trial needs at least: with less, none is begun."""
+FINAL = 0.05
+"""The share of the time in which what may be the best is timed once more."""
 RESERVE = 0.03
 """The share of the time that is left for what follows the last measurement."""
 
@@ -134,6 +137,7 @@ class Search:
     _needed: float = PER_TRIAL
     _start: float = 0.0
     _deep: float = 0.0
+    _finals: list[list[tuple[int, int]]] = field(default_factory=list)
 
     def run(self) -> Outcome:
         """Searches until the budget ends; an interrupt ends it too, and what was measured until then counts."""
@@ -143,6 +147,9 @@ class Search:
         self.bounds = [Bounds(w, _some(w, each)) for w in self.problem.windows]
         try:
             stopped = self._loop()
+            while self._compared():
+                self._update()
+                stopped = self._loop() if stopped in ("measured", "gap") else stopped
         except KeyboardInterrupt:
             stopped = "interrupted"
         self._update()
@@ -163,7 +170,8 @@ class Search:
             wanted = wanted or self._by_floors() or self._by_guesses()
             if not wanted:
                 return "exhausted"
-            room = self.budget.seconds * (1 - RESERVE) - (self.clock() - self._start) - self._ending()
+            final = FINAL if isinstance(self.measurer, Repeating) else 0.0
+            room = self._room(RESERVE + final)
             count = min(len(wanted), self.measurer.batch)
             if room < math.inf:  # what is not done in time is given up, so that one may always be tried
                 count = min(count, max(int(room / (CAREFUL * self._needed)), 1 if room >= LITTLE else 0))
@@ -176,6 +184,30 @@ class Search:
             if not whole:
                 return "time"
             step += 1
+
+    def _room(self, reserve: float) -> float:
+        """Seconds that are left without a share of all, and without what follows the search."""
+        return self.budget.seconds * (1 - reserve) - (self.clock() - self._start) - self._ending()
+
+    def _compared(self) -> bool:
+        """Whether what may be the best was timed once more, all in turns: a choice rests on this comparison then."""
+        room = self._room(RESERVE)
+        if not isinstance(self.measurer, Repeating) or not self.steps or len(self._finals) >= PASSES or room <= 0:
+            return False
+        wanted = list(dict.fromkeys(x for b in self.bounds for x in leaders(b.window, self.ledgers, b.upper)))
+        if len(wanted) < 2 or any(set(wanted) <= set(before) for before in self._finals):
+            return False
+        self._finals.append(wanted)
+        trials = [Trial(self.ledgers[k].kernel, n) for k, n in wanted]
+        seconds = min(room, max(1.0, FINAL * self.budget.seconds) if self.budget.seconds < math.inf else 5.0)
+        results = self.measurer.repeat(trials, seconds, room)
+        done = {at: r for at, r in zip(wanted, results, strict=True) if r is not None}
+        for k in {k for k, _ in done}:
+            self.ledgers[k].final = frozenset(n for m, n in done if m == k)
+        for (k, n), result in done.items():
+            self.ledgers[k].note(n, result)
+            self.keep(Trial(self.ledgers[k].kernel, n), result)
+        return bool(done)
 
     def _learn(self, took: float, trials: int) -> None:
         """Keeps what a trial needs, the slower of what was seen lately: a search must not end late."""

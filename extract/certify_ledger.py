@@ -9,6 +9,7 @@ same up to noise choose the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Protocol, runtime_checkable
@@ -20,17 +21,34 @@ REFUSALS = ("lowering", "compiler", "wrong", "run")
 run in another way."""
 
 
+@dataclass(slots=True)
+class Yardstick:
+    """A call that is timed beside others, again and again: the least that it ever took."""
+
+    call: Callable[[], object]
+    least: float = math.inf
+
+
 @dataclass(frozen=True, slots=True)
 class Timed:
     """Seconds per call: median, distance between the quartiles, and the calls that were timed.
 
-    `lowest`: the least that was seen, 0 where that was not kept.
+    `lowest`: the least that was seen, 0 where that was not kept. `yard`: what a yardstick took beside it, 0 without
+    one.
     """
 
     median: float
     spread: float
     runs: int
     lowest: float = field(default=0.0, compare=False, kw_only=True)
+    yard: float = field(default=0.0, compare=False, kw_only=True)
+    yardstick: Yardstick | None = field(default=None, compare=False, kw_only=True, repr=False)
+
+    @property
+    def hoped(self) -> float:
+        """What the median may come to when the machine is as quick as it was seen to be, by the yardstick."""
+        known = self.yardstick is not None and 0 < self.yardstick.least < self.yard
+        return self.median * self.yardstick.least / self.yard if known and self.yardstick else self.median
 
     def clearly_less(self, other: Timed) -> bool:
         """Whether this is faster by more than the noise of both."""
@@ -77,13 +95,26 @@ class Ending(Protocol):
         ...
 
 
+@runtime_checkable
+class Repeating(Protocol):
+    """A Measurer that times once more what it has at hand."""
+
+    def repeat(self, trials: list[Trial], seconds: float, within: float = math.inf) -> list[Timed | None]:
+        """Results of trials that all take part in the same rounds, or None where that is not possible."""
+        ...
+
+
 @dataclass(slots=True)
 class Ledger:
-    """The results of one kernel, by the positions of its schedules."""
+    """The results of one kernel, by the positions of its schedules.
+
+    `final`: those that were timed once more at the end, all in turns. Where there are such, one of them is picked.
+    """
 
     kernel: SpaceKernel
     timed: dict[int, Timed] = field(default_factory=dict)
     refused: dict[int, Refused] = field(default_factory=dict)
+    final: frozenset[int] = frozenset()
 
     def note(self, schedule: int, result: Timed | Refused) -> None:
         """Keeps a result; a later one replaces an earlier one."""
@@ -130,8 +161,14 @@ class Ledger:
         """The first declared schedule that no other one is clearly faster than; None where nothing was measured."""
         if not self.timed:
             return None
-        fastest = min(self.timed.items(), key=lambda x: (x[1].median, x[0]))[1]
-        return min(n for n, t in self.timed.items() if t is fastest or not fastest.clearly_less(t))
+        compared = {n: t for n, t in self.timed.items() if n in self.final} or self.timed
+        fastest = min(compared.items(), key=lambda x: (x[1].median, x[0]))[1]
+        return min(n for n, t in compared.items() if t is fastest or not fastest.clearly_less(t))
+
+    @property
+    def hoped(self) -> float:
+        """What the best measured time may come to while nothing else runs; infinite where nothing was measured."""
+        return min((t.hoped for t in self.timed.values()), default=math.inf)
 
     def hopeful(self, scale: float) -> float:
         """What the kernel may come to: the best measured time, or the best guess of what is left, times `scale`.

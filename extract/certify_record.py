@@ -23,7 +23,7 @@ from typing import Any
 from tang_egg.errors import TangError
 from tang_egg.files import checksum
 
-FORMAT = 1
+FORMAT = 2
 """Of the JSON form; other formats are refused."""
 LARGEST = 256 << 20
 """Bytes of a file of a certificate, at most."""
@@ -58,7 +58,8 @@ class RefusedSchedule:
 class KernelRecord:
     """What is known of a kernel. `floor`: the lowest of its schedules, with what binds and whether it proves.
 
-    `deep`: whether the traffic floor went into it.
+    `deep`: whether the traffic floor went into it. `final`: the places of what was timed once more at the end, all in
+    turns; one of these is picked.
     """
 
     key: str
@@ -69,6 +70,7 @@ class KernelRecord:
     deep: bool
     timed: tuple[TimedSchedule, ...]
     refused: tuple[RefusedSchedule, ...]
+    final: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,11 +109,33 @@ def call_seconds(
 
 
 def _beaten(times: Sequence[Sequence[float]], rivals: Sequence[object]) -> frozenset[int]:
-    """The calls that never took less than FAR times the least of their rivals."""
-    least: dict[object, float] = {}
+    """The calls that took more than FAR times the least of their rivals in every round.
+
+    Rounds are looked at one by one: of what slowed a whole round down, no call is to blame.
+    """
+    least: dict[tuple[object, int], float] = {}
     for kept, group in zip(times, rivals, strict=False):
-        least[group] = min(least.get(group, inf), *kept)
-    return frozenset(n for n, (kept, g) in enumerate(zip(times, rivals, strict=False)) if min(kept) > FAR * least[g])
+        for r, t in enumerate(kept):
+            least[group, r] = min(least.get((group, r), inf), t)
+    return frozenset(
+        n
+        for n, (kept, group) in enumerate(zip(times, rivals, strict=False))
+        if all(t > FAR * least[group, r] for r, t in enumerate(kept))
+    )
+
+
+def in_turns(times: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The seconds of calls that took turns as if every round had been as slow as the middle one.
+
+    Of fewer than three calls it cannot be told what a round has in common.
+    """
+    rounds = min(map(len, times), default=0)
+    if len(times) < 3 or rounds < 2:
+        return [list(kept) for kept in times]
+    middle = [statistics.median(kept[:rounds]) for kept in times]
+    paces = [statistics.median(kept[r] / m for kept, m in zip(times, middle, strict=True)) for r in range(rounds)]
+    usual = statistics.median(paces)
+    return [[usual * kept[r] / paces[r] for r in range(rounds)] for kept in times]
 
 
 def summary(times: Sequence[float]) -> Timed:

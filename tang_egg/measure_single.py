@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,13 +22,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tang_egg import run_toolchain as toolchain
+from tang_egg.cost.floor_schedule import one_thread
 from tang_egg.errors import TangError, TargetError, VerificationError
 from tang_egg.extract.certify_ledger import Refused, Timed, Trial
 from tang_egg.extract.space import SpaceKernel
 from tang_egg.interpret import interpret
 from tang_egg.ir import Graph, Tensor
-from tang_egg.measure import call_seconds, summary
 from tang_egg.measure_build import Builder, Built, printed_alone
+from tang_egg.measure_turns import Turns
 from tang_egg.program import Program, single_program
 from tang_egg.run import CompiledProgram, Printed, threads
 from tang_egg.verify import Verification, _check_samples, _Run, _tame_inputs, rounding, run_filled
@@ -79,7 +80,10 @@ class CpuKernels:
     batch: int = 0
     _references: dict[tuple[Tensor, ...], _Reference] = field(default_factory=dict)
     _known: dict[_Key, Timed | Refused] = field(default_factory=dict, repr=False)
+    _runners: dict[_Key, CompiledProgram] = field(default_factory=dict, repr=False)
+    _names: dict[tuple[str, int], _Key] = field(default_factory=dict, repr=False)
     _builder: Builder = field(init=False, repr=False)
+    _turns: Turns = field(init=False, repr=False)
     _builds: int = 0
     _building: float = 0.0
     _comparing: float = 0.0
@@ -88,6 +92,9 @@ class CpuKernels:
     def __post_init__(self) -> None:
         self.batch = self.batch or 6 * self.team
         self._builder = Builder(self.team)
+        cold = self.cache == "cold"
+        junk = np.zeros(flush_bytes() // 8 if cold else 1)
+        self._turns = Turns(ROUNDS, (lambda: junk.__iadd__(1.0)) if cold else (lambda: None))
 
     def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
         """One result per trial, in order. A trial that fails at any point is refused and says why.
@@ -110,9 +117,22 @@ class CpuKernels:
                 found[n] = wrong
             else:
                 calls[n] = runner.direct(self._reference(trials[n].kernel).timed, self.dims)
-        found |= self._timed(calls, [trials[n].kernel.key for n in calls], seconds, until)
+                self._runners[keys[n]] = runner
+        found |= self._timed(calls, trials, {n: trials[n].kernel.key for n in calls}, seconds, until)
+        self._names |= {(trials[n].kernel.key, trials[n].schedule): keys[n] for n in keys}
         self._known |= {keys[n]: r for n in keys if (r := found.get(n)) is not None}
         return [found[n] if n in found else self._known.get(keys[n]) for n in range(len(trials))]
+
+    def repeat(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | None]:
+        """Times once more what was built before, all in the same rounds; None for what was not."""
+        until = time.perf_counter() + within
+        calls: dict[int, Callable[[], None]] = {}
+        for n, t in enumerate(trials):
+            runner = self._runners.get(self._names.get((t.kernel.key, t.schedule), ("", ())))
+            if runner is not None and time.perf_counter() < until:
+                calls[n] = runner.direct(self._reference(t.kernel).timed, self.dims)
+        found = self._timed(calls, trials, None, seconds, until)
+        return [found.get(n) for n in range(len(trials))]
 
     def ending(self, kernels: int) -> float:
         """Seconds that a program of so many kernels takes to be built and compared, from what trials took."""
@@ -184,25 +204,23 @@ class CpuKernels:
         return self._references[kernel.outputs]
 
     def _timed(
-        self, calls: Mapping[int, Callable[[], None]], kernels: list[str], seconds: float, until: float
-    ) -> dict[int, Timed | None]:
+        self, calls: Mapping[int, Callable[[], None]], trials: list[Trial], rivals: Mapping[int, str] | None,
+        seconds: float, until: float,
+    ) -> dict[int, Timed | None]:  # fmt: skip
         """The time of each call; None where nothing could be timed before `until` on the clock."""
         if not calls:
             return {}
-        cold = self.cache == "cold"
-        junk = np.zeros(flush_bytes() // 8 if cold else 1)
-        before: Callable[[], object] = (lambda: junk.__iadd__(1.0)) if cold else lambda: None
-        counts = {n: 1 if cold else _repeats(call, until) for n, call in calls.items()}
-        series = [_series(call, counts[n]) for n, call in calls.items()]
-        taken = call_seconds(series, ROUNDS, seconds, before, rivals=kernels, until=until)
-        found: dict[int, Timed | None] = {}
-        for n, kept in zip(calls, taken, strict=True):
-            t = summary(kept) if kept else None
-            each = 1 / counts[n]
-            found[n] = None if t is None else Timed(
-                t.median * each, t.spread * each, t.runs * counts[n], lowest=t.lowest * each
-            )  # fmt: skip
-        return found
+        counts = {n: 1 if self.cache == "cold" else _repeats(call, until) for n, call in calls.items()}
+        series = {n: _series(call, counts[n]) for n, call in calls.items()}
+        alone = {n: one_thread(trials[n].kernel.schedules[trials[n].schedule]) for n in calls}
+        taken = self._turns.timed(series, alone, rivals, seconds, until)
+        return {n: None if t is None else _shared(t, counts[n]) for n, t in taken.items()}
+
+
+def _shared(t: Timed, count: int) -> Timed:
+    """The time of one call of `count` that were timed together."""
+    each = 1 / count
+    return replace(t, median=t.median * each, spread=t.spread * each, runs=t.runs * count, lowest=t.lowest * each)
 
 
 def _repeats(call: Callable[[], None], until: float) -> int:

@@ -172,6 +172,9 @@ def _ledger(r: KernelRecord, k: SpaceKernel) -> Ledger:
         if not (0 < t.median < math.inf and t.spread < math.inf and t.runs > 0):
             raise _wrong("a time makes no sense", f"{where}: {t.schedule}: {t.median} s in {t.runs} runs")
         x.timed[t.place] = Timed(t.median, t.spread, t.runs)
+    x.final = frozenset(r.final)
+    if not x.final <= x.timed.keys():
+        raise _wrong("it compares schedules that were not timed", f"{where}: places {sorted(x.final - x.timed.keys())}")
     for f in r.refused:
         if f.kind not in REFUSALS:
             raise _wrong(f"no schedule is refused as '{f.kind}'", f"{where}: {f.schedule}")

@@ -62,7 +62,15 @@ def _kernel_record(x: Ledger) -> KernelRecord:
     timed = tuple(TimedSchedule(n, str(k.schedules[n]), t.median, t.spread, t.runs) for n, t in sorted(x.timed.items()))
     refused = tuple(RefusedSchedule(n, str(k.schedules[n]), r.kind, r.why) for n, r in sorted(x.refused.items()))
     return KernelRecord(
-        k.key, len(k.schedules), low.seconds, low.binding, all(f.proves for f in k.floors), k.deep, timed, refused
+        k.key,
+        len(k.schedules),
+        low.seconds,
+        low.binding,
+        all(f.proves for f in k.floors),
+        k.deep,
+        timed,
+        refused,
+        tuple(sorted(x.final)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from bench import certify as bench
 from tang_egg.extract.certify import Budget
-from tang_egg.extract.certify_ledger import Timed
+from tang_egg.extract.certify_ledger import Refused, Timed, Trial
 from tang_egg.files import cache_root
 from tang_egg.pipeline import certify
 from tests.test_certify_program import Even, rows
@@ -51,6 +52,23 @@ def test_choices_that_differ_are_compared_by_their_times(found: bench.Found) -> 
     assert bench.compared(found, differing).startswith("apart by ")
     x.timed = before
     assert bench.compared(found, None) == "not searched"
+
+
+def test_choices_that_differ_are_timed_anew_side_by_side(found: bench.Found) -> None:
+    """What two searches saw at different moments is not compared."""
+    windows = tuple(dataclasses.replace(w, chosen=()) for w in found.certificate.windows)
+    differing = bench.Found(dataclasses.replace(found.certificate, windows=windows, total=9.0), found.outcome, 1.0)
+    assert bench.compared(found, differing, Even()) == "within the spread"
+    own, others, spread = bench.in_turns(found, differing, Even()) or (0.0, 1.0, 0.0)
+    assert own == others > 0 and spread > 0
+    assert bench.in_turns(found, differing, Refusing()) is None
+
+
+class Refusing(Even):
+    """Nothing can be timed any more."""
+
+    def measure(self, trials: list[Trial], seconds: float, within: float = math.inf) -> list[Timed | Refused | None]:
+        return [None] * len(trials)
 
 
 def test_a_search_that_forgets_keeps_the_constants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

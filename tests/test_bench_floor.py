@@ -233,6 +233,12 @@ def test_reach_and_share_of_a_stream_stand_apart() -> None:
     assert f"| memory | cold | 1 | {some[0].reach:.2f} |" in tables["summary"]
     assert tables["memory"].splitlines()[2].startswith("| scaled | n=16777216 | 67 | 67 |")
     assert tables["cuda"] == "Nothing was measured yet."
+    machine = f"{some[0].reach / 0.9:.2f}"
+    assert tables["shares"].splitlines()[2].endswith(f"| cold | 1 | {some[0].reach:.2f} | {machine} | 0.90 |")
+    slower = row(shape={"n": 1 << 25}, median_ms=20.0 * 4, of_stream=0.5, moved=[1 << 27, 1 << 27])
+    both = verdicts_of(slower, row(shape={"n": 1 << 24}, median_ms=20.0, of_stream=0.9, moved=[1 << 26, 1 << 26]))
+    (line,) = floor_page.tables(both, DEVICES)["shares"].splitlines()[2:]
+    assert "| cold | 2 | " in line and line.endswith("| 0.70 (0.60 to 0.80) |")
 
 
 def test_tables_are_written_between_the_markers_of_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +273,7 @@ def test_the_plot_of_equal_rows_is_the_same_file(tmp_path: Path, capsys: pytest.
     floor_plot.write(first, some)
     floor_plot.write(second, some)
     text = first.read_text()
-    assert text == second.read_text() and "memory, cold (1)" in text and len(text) < 200_000
+    assert text == second.read_text() and "memory, cold (1, median 0.90)" in text and len(text) < 200_000
     floor_plot.write(second, some[:1])
     assert second.read_text() != text
     file = tmp_path / "log.jsonl"

@@ -151,8 +151,8 @@ def test_a_certificate_of_another_graph_is_refused(searched: Certified) -> None:
         ("", "it is no JSON"),
         ("[" * 100_000, "it is no JSON"),
         ("[]", "it is no selection certificate"),
-        ('{"sum": "", "certificate": {"format": 7}}', "format 7 and not 1"),
-        ('{"sum": "", "certificate": 3}', "format None and not 1"),
+        ('{"sum": "", "certificate": {"format": 7}}', "format 7 and not 2"),
+        ('{"sum": "", "certificate": 3}', "format None and not 2"),
     ],
 )
 def test_what_is_no_certificate_is_refused(text: str, said: str) -> None:

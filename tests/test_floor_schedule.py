@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +14,17 @@ import pytest
 from hypothesis import assume, given, settings
 
 import tang_egg as te
+from tang_egg.codegen.vectors import AVX2, AVX512
 from tang_egg.cost.estimates import estimate
 from tang_egg.cost.floor_schedule import (
     FUNCTIONS,
     LEAST,
+    MULTIPLIED,
     busiest,
     depths_of,
     longest_chain,
     loops_around,
+    narrow_folds,
     order_traffic,
     schedule_terms,
     spelt_out,
@@ -28,6 +32,7 @@ from tang_egg.cost.floor_schedule import (
 )
 from tang_egg.cost.time import Work
 from tang_egg.cost.work import operations
+from tang_egg.errors import TangError
 from tang_egg.extract.certify_ledger import Timed, Trial
 from tang_egg.extract.space import SpaceKernel, declared, key_of, standalone
 from tang_egg.ir import Tensor
@@ -52,7 +57,7 @@ def total(n: int) -> tuple[Tensor, ...]:
 
 
 def points_in_order(
-    sizes: dict[str, int], loops: tuple[tuple[te.ir.Index, int, int], ...], seed: int
+    sizes: dict[str, int], loops: tuple[tuple[te.Index, int, int], ...], seed: int
 ) -> list[dict[str, int]]:
     """All points, by the turns of some loops, in any order inside of a turn."""
     rng = random.Random(seed)
@@ -217,24 +222,27 @@ def test_no_schedule_is_measured_below_its_floor() -> None:
 def test_the_printed_functions_are_no_shorter_than_is_said() -> None:
     text = (Path(te.__file__).parent / "codegen" / "prelude" / "vector.h").read_text()
 
-    def steps(name: str) -> int:
+    def steps(name: str, signs: str = r" [*+-] ") -> int:
         """Additions and multiplications of a function, with those of the one that it calls."""
         found = re.search(rf"static inline V te_{name}_##V\(V x\)(.*?)\n    }}", text, re.DOTALL)
         assert found is not None, name
         body = re.sub(r"[eE]-\d+f|//.*", "", found[1])
         called = [n for n in ("less_one", "exp") if f"te_{n}_##V(" in body]
-        return sum(len(re.findall(r" [*+-] ", line)) for line in body.splitlines()) + sum(map(steps, called))
+        own = sum(len(re.findall(signs, line)) for line in body.splitlines())
+        return own + sum(steps(n, signs) for n in called)
 
     assert all(steps(name) >= LEAST for name in FUNCTIONS), {name: steps(name) for name in FUNCTIONS}
+    twice = {name: 2 * steps(name, r" \* ") for name in FUNCTIONS}
+    assert twice == dict(MULTIPLIED)
 
 
 def test_functions_count_for_every_value_that_needs_them() -> None:
     outputs = KERNELS["softmax"]()
-    assert spelt_out(outputs) == (Work("f32", 15.0 * 16 * 32),)
+    assert spelt_out(outputs) == (Work("f32", 19.0 * 16 * 32),)
     i, j = te.indices("i j")
     x = te.input("X", (16, 32))
     few = te.graph("r", Y=te.tensor(None, (i, j), te.exp(te.sum(te.index("k"), x[i, te.index("k")])) * x[i, j]))
-    assert spelt_out(standalone(few.outputs)) == (Work("f32", 15.0 * 16),)
+    assert spelt_out(standalone(few.outputs)) == (Work("f32", 19.0 * 16),)
     assert spelt_out(product(8, 8, 8)) == ()
 
 
@@ -248,3 +256,67 @@ def test_lanes_of_a_stream_share_a_sum_and_its_tiles_do_not() -> None:
     assert chain("stream:64:8") == chain("stream:512:8") == 511.0
     assert chain("stream:64") == 63.0 and chain("lanes:64") == 63.0
     assert longest_chain(total(4096), PLAIN) == 4095.0
+
+
+def sums(m: int, n: int) -> te.Array:
+    """The logarithms of the sums of exponentials of rows, with another function in the same fold."""
+    i, j = te.indices("i j")
+    x = te.input("X", (m, n))
+    return te.tensor(None, i, te.log(te.sum(j, te.exp(x[i, j]) * te.tanh(x[i, j] - 1.0))))
+
+
+def taken_up(source: str, width: int) -> float:
+    """Operations of the peak that the printed functions take up: of each call the widest vector's, at least.
+
+    Counted along the loops of the text. What a condition of scalars may skip counts for nothing; vectors compute both.
+    """
+    total, trips = 0.0, [1.0]
+    for line in source[source.index("void k0_kernel(") :].splitlines():
+        for name, lanes in re.findall(r"te_(\w+?)_f32x(\d+)\(", line):
+            if name in MULTIPLIED and "?" not in line:
+                total += trips[-1] * MULTIPLIED[name] * max(int(lanes), width)
+        for name in re.findall(r"(?<!\w)(exp|log|tanh|erf|sin)f\(", line):
+            total += trips[-1] * MULTIPLIED[name] * width if "?" not in line else 0.0
+        loop = re.search(r"for \(int64_t (\w+) = (\d+); \1 < (\d+); \1(?:\+\+| \+= (\d+))\)", line)
+        assert loop or "for (" not in line, line
+        if line.rstrip().endswith("{"):
+            turns = -(-(int(loop[3]) - int(loop[2])) // int(loop[4] or 1)) if loop else 1
+            trips.append(trips[-1] * turns)
+        if line.strip().startswith("}"):
+            trips.pop()
+            if not trips[1:]:
+                break
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from((rows, sums)), st.sampled_from((1, 3, 8)), st.sampled_from((64, 96, 128, 256)), st.data())
+def test_no_printed_schedule_takes_less_of_the_peak_for_its_functions(
+    program: Callable[[int, int], te.Array], m: int, n: int, data: st.DataObject
+) -> None:
+    """Against the text: every call of a function, in every turn of the loops around it, and the lanes that it has."""
+    outputs = standalone(te.graph("f", Y=program(m, n)).outputs)
+    spaces = [declared(CpuOffers(2, v).schedules(outputs), sizes_of(outputs, {})) for v in (AVX2, AVX512)]
+    schedule = data.draw(st.sampled_from([s for space in spaces for s in space]))
+    try:
+        source = printed_alone(outputs, schedule).source
+    except TangError:
+        assume(False)
+    for width in (32, 64):
+        extra = sum(w.operations for w in (*spelt_out(outputs), *narrow_folds(outputs, schedule, width)))
+        assert extra <= taken_up(source, width // 4), str(schedule)
+
+
+def test_functions_of_a_fold_in_few_lanes_count_as_often_as_these_go_into_a_vector() -> None:
+    outputs = standalone(te.graph("f", Y=sums(8, 256)).outputs)
+    (fold,) = {i.name for s in te.ir.walk(outputs[0].body) if isinstance(s, te.ir.Reduce) for i in s.indices}
+
+    def found(text: str, width: int = 64) -> float:
+        return sum(w.operations for w in narrow_folds(outputs, parse_schedule(text.replace("J", fold)), width))
+
+    both = (MULTIPLIED["exp"] + MULTIPLIED["tanh"]) * 8 * 256
+    assert found("split fold=J:lanes:4") == 3 * both and found("split fold=J:lanes:8") == both
+    assert found("split fold=J:lanes:16") == 0.0 == found("split fold=J:lanes:8", 32)
+    assert found("stream fold=J:stream:64:8") == both and found("stream fold=J:stream:64") == 0.0
+    first = outputs[0].axes[0].name
+    assert found(f"split tile={first}:4 fold=J:lanes:8") == 0.0  # vectors may run along the rows
