@@ -28,10 +28,10 @@ from tang_egg.run_arrays import NUMPY
 from tang_egg.run_command import finish, start
 from tang_egg.run_cuda_bind import tile_count
 from tang_egg.run_grid import distinct
-from tang_egg.verify import work
 from tang_egg.verify_boundary import case_inputs
 from tang_egg.verify_finding import Finding
 from tang_egg.verify_kernel import Case, stored
+from tang_egg.verify_sample import work
 from tang_egg.verify_shim import arrays_of
 from tang_egg.verify_step import GridSteps, Steps
 

@@ -182,6 +182,8 @@ def test_what_cannot_be_done_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (runs, found) == (0, []) and missing == ["oclgrind stopped: Unsupported instruction: freeze"]
     ended(0, "")
     assert oclgrind.oclgrind_runs(kernels, graph, cases, chosen) == (1, [], [])
+    monkeypatch.setattr(oclgrind, "MOST", 0)
+    assert "first and the last block" in oclgrind.oclgrind_runs(kernels, graph, cases, chosen)[2][0]
     monkeypatch.setattr(oclgrind, "SECONDS", 0.1)
     command = ["sleep", "20"]
     monkeypatch.setattr(
