@@ -31,6 +31,8 @@ from tang_egg.monoid import Monoid
 SHAKE, SHAKE_OF_DOUBLE = 2.0**-22, 2.0**-50
 """The relative changes of results of operations: some units of the last place, as library functions are off by."""
 ORDERS = ("tree", "order", "identity")
+CANCEL = "cancel"
+"""One order more where compilers may take all numbers for finite (WGSL, GLSL): tree, and x - x is 0 for infinite x."""
 SMALLEST = 2.0**-126
 """The smallest normal single: devices may take what is below it as 0."""
 TOO_LARGE = 65520.0
@@ -62,13 +64,16 @@ class Shaken(Evaluator):
     ) -> None:
         super().__init__(arrays, dims, False, MEMORY)
         self.rng, self.single, self.order = rng, type != "f64", order
-        self.ordered = order != "tree"
+        self.ordered = order not in ("tree", CANCEL)
         self.folds = ShakenFolds(self)
 
     def _compute(self, s: Scalar, frame: Frame) -> Array | np.generic:
         found = super()._compute(s, frame)
         if type_of(s) != "real":
             return found
+        if self.order == CANCEL and isinstance(s, Apply) and s.op == "add":
+            a, b = (self.value(x, frame) for x in s.args)
+            found = np.where(np.isinf(a) & np.isinf(b) & (np.asarray(a) == -np.asarray(b)), 0.0, found)
         if isinstance(s, Const):
             return self.held(np.asarray(found))
         moves = (isinstance(s, Apply) and s.op not in EXACT and ":" not in s.op) or (

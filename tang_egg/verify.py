@@ -25,7 +25,7 @@ import numpy.typing as npt
 from tang_egg.errors import VerificationError
 from tang_egg.interpret import interpret
 from tang_egg.interpret_precision import arithmetic
-from tang_egg.interpret_shaken import ORDERS, shaken
+from tang_egg.interpret_shaken import CANCEL, ORDERS, shaken
 from tang_egg.ir import Graph, Input, Source, Tensor, sources, tensors_of
 from tang_egg.ops import FLOATS
 from tang_egg.ops_eight import EIGHT
@@ -264,21 +264,23 @@ def _tame_samples(
 
 
 def rounding(
-    graph: Graph, t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], values: Array, kind: str
-) -> bool:
+    graph: Graph, t: Tensor, inputs: Mapping[str, Array], dims: Mapping[str, int], values: Array, kind: str,
+    cancels: bool = False,
+) -> bool:  # fmt: skip
     """Whether a wrong value of `t` is no worse than what last bits changed on the way there would do to it.
 
     The exponential of a score of several hundred, a sum that cancels, a quantised value at the border of two steps and
     the larger of two nearly equal scores are like that: no kernel in single precision can agree there. Tried first are
-    changes of what is stored, then of every operation too.
+    changes of what is stored, then of every operation too. `cancels`: x - x may be 0 for infinite x.
     """
+    orders = (*ORDERS, CANCEL) if cancels else ORDERS
     rng = np.random.default_rng(1)
     exact = interpret(graph, inputs, dims, checked=False)[t.name]
     seen = [_nudged(t, inputs, dims, rng) for _ in range(NUDGES)]
     if explained(values, exact, seen, kind):
         return True
     for _ in range(ROUNDS):  # a comparison with what lies at its border goes either way, so some outcomes are rare
-        seen += [_nudged(t, inputs, dims, rng, ORDERS[n % len(ORDERS)]) for n in range(NUDGES)]
+        seen += [_nudged(t, inputs, dims, rng, orders[n % len(orders)]) for n in range(NUDGES)]
         if explained(values, exact, seen, kind):
             return True
     return False

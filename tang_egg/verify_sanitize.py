@@ -2,7 +2,8 @@
 
 C        AddressSanitizer and UndefinedBehaviorSanitizer, then ThreadSanitizer: the printed kernels as a program of
          their own (verify_shim), so that nothing need be preloaded into Python
-OpenCL   Oclgrind, CUDA  compute-sanitizer: `tang-verify` of the same graph runs under them
+OpenCL   Oclgrind: the printed kernels in a process of their own (verify_oclgrind)
+CUDA     compute-sanitizer: `tang-verify` of the same graph runs under it
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from tang_egg.run_command import finish, start
 from tang_egg.verify_boundary import case_inputs
 from tang_egg.verify_finding import Finding
 from tang_egg.verify_kernel import Case, stored
+from tang_egg.verify_oclgrind import oclgrind_runs
 from tang_egg.verify_shim import PRAGMA, arrays_of, case_file, harness, threaded
-from tang_egg.verify_step import HostSteps, Steps
+from tang_egg.verify_step import GridSteps, HostSteps, Steps
 
 SECONDS = 120.0
 """Seconds for one program under a sanitizer."""
@@ -63,7 +65,6 @@ _ACCESS = re.compile(r"(READ|WRITE) of size (\d+)")
 _MEMCHECK = ("--tool", "memcheck", "--report-api-errors", "no")
 """Of accesses alone: bindings ask a driver for functions that it lacks, which is no fault of a kernel."""
 WRAPPERS = {
-    "opencl": ("oclgrind", ("--data-races", "--check-api"), "apt-get install oclgrind"),
     "cuda": ("compute-sanitizer", (*_MEMCHECK, "--error-exitcode", "9"), "install the CUDA toolkit"),
 }
 """Tools that run a whole process, their options, and where they come from."""
@@ -92,6 +93,9 @@ def sanitize_program(
     """The sanitizers of kernels that run one at a time."""
     if isinstance(steps, HostSteps):
         return _host(steps, graph, cases, schedules)
+    if isinstance(steps, GridSteps) and steps.grid.name == "opencl":
+        runs, found, missing = oclgrind_runs(steps, graph, cases, schedules)
+        return [Said("oclgrind", "opencl", runs, len(found))] if runs else [], found, missing
     return sanitize_whole(graph, target, cases)
 
 
@@ -214,12 +218,15 @@ def sanitize_whole(graph: Graph, target: str, cases: Sequence[Case]) -> Sanitize
         sizes = [f"--sizes={k}={v}" for k, v in cases[-1].dims.items()]
         command = [tool, *options, sys.executable, "-m", "tang_egg.cli_verify", str(file), "--target", target, *sizes]
         process = start(command)
-        out, errors = finish(process, SECONDS * 5)
+        try:
+            out, errors = finish(process, SECONDS * 5)
+        except TargetError:
+            return [], [], [f"{tool} did not end within {SECONDS * 5:.0f} s; bind smaller dimensions"]
     return wrapped_reports(tool, target, out + errors, process.returncode)
 
 
 def wrapped_reports(tool: str, target: str, text: str, status: int | None) -> Sanitized:
-    """What Oclgrind or compute-sanitizer wrote about a run, as findings."""
+    """What compute-sanitizer wrote about a run, as findings."""
     found: list[Finding] = []
     for m in re.finditer(r"(Invalid (?:read|write)[^\n]*|[^\n]*[Dd]ata race[^\n]*|Uninitiali[sz]ed[^\n]*)", text):
         kernel = re.search(r"(?:Kernel: |at .*? in )(\w+)|\bin (k\d+_\w+)", text[m.start() : m.start() + 800])

@@ -225,7 +225,7 @@ class GridSteps:
             if isinstance(grid, HostGrid):
                 mark = hashlib.sha256("\0".join(texts.values()).encode()).hexdigest()
                 grid = _EditedHost(grid, edit, mark)
-        self.source = "\n".join(texts.values())
+        self.texts, self.source = texts, "\n".join(texts.values())
         self.grid: Any = grid
         self._functions = grid.build(distinct(self.kernels), texts)
 

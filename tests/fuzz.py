@@ -27,7 +27,8 @@ from tang_egg.pipeline import extract
 from tang_egg.pipeline_compiled import Extraction
 from tang_egg.run import compile_program
 from tang_egg.saturate import Limits
-from tests.fuzz_targets import Tally, attempt, replayed, shrunk, written
+from tests.cuda_compile import title as cuda_title
+from tests.fuzz_targets import Tally, attempt, cuda_device, replayed, shrunk, written
 from tests.strategies import Instance, random_instance
 
 BRIEF = Limits(seconds=5.0)
@@ -92,6 +93,8 @@ def on_targets(options: argparse.Namespace) -> int:
                 print(json.dumps([key, "failed" if said else "ok"]), file=file, flush=True)
     for message, times in sorted(tally.refused.items(), key=lambda x: -x[1]):
         print(f"refused {times}×: {message}")
+    if "cuda" in targets and not cuda_device():
+        print(f"cuda: no GPU, {tally.compiled} kernels were compiled ({cuda_title()}) and NOT verified")
     print(f"{tally.kernels} kernels run, {failed} failed, {time.perf_counter() - start:.0f} s; log {log}")
     return 1 if failed else 0
 

@@ -4,6 +4,9 @@
     shrunk(failure)                             the same failure of a smaller graph
     written(failure, folder) / replayed(file)   as FILE.tang, FILE.npz, FILE.json, and from them
 
+CUDA runs whole programs on a GPU and compares their outputs (tang_egg.verify). Without a GPU its kernels are compiled
+only, by nvcc or NVRTC, and counted apart: what was compiled was not verified.
+
 A refusal (a schedule that does not lower, a type that a language lacks) is no failure; a source that does not compile,
 a crash of the compiler and an unexpected exception are.
 """
@@ -11,7 +14,7 @@ a crash of the compiler and an unexpected exception are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -28,13 +31,17 @@ from tang_egg.interpret import interpret
 from tang_egg.ir import Apply, Graph, Input, Read, Scalar, Source, Tensor, children, sources, tensors_of, type_of, walk
 from tang_egg.pipeline import extract_for
 from tang_egg.program import Program
+from tang_egg.run_cuda import compile_cuda, cuda_kernels, cuda_sources
 from tang_egg.saturate import Limits
 from tang_egg.schedule import PLAIN, Schedule, parse_schedule
 from tang_egg.targets import Wish, target
 from tang_egg.text import parse_graph, print_graph
+from tang_egg.verify import rounding
+from tang_egg.verify_compare import excess, told, values_of
 from tang_egg.verify_kernel import Case, run_case
 from tang_egg.verify_step import steps_of
 from tang_egg.windows import replace_sources
+from tests import cuda_compile
 from tests.strategies import Instance
 from tests.sweep import random_schedule
 
@@ -56,9 +63,10 @@ class Failure:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of attempts: kernels run, refusals by message, failures."""
+    """What became of attempts: kernels run, kernels that were compiled and not run, refusals by message."""
 
     kernels: int = 0
+    compiled: int = 0
     refused: dict[str, int] = field(default_factory=dict)
 
 
@@ -68,13 +76,15 @@ def opened(name: str) -> Any:
     return target(name).open()
 
 
-def schedules_for(program: Program, name: str, rng: Random) -> dict[str, Schedule]:
+def schedules_for(program: Program, name: str, rng: Random, *, exact: bool = False) -> dict[str, Schedule]:
     """A legal schedule for every kernel: a random one, or one of the target's own."""
-    return {k.name: _schedule(k.outputs, name, rng) for k in program.kernels}
+    return {k.name: _schedule(k.outputs, name, rng, exact) for k in program.kernels}
 
 
-def _schedule(outputs: tuple[Tensor, ...], name: str, rng: Random) -> Schedule:
-    own = target(name).schedules(outputs, Wish()) if name == "c" else grid_schedules(outputs)
+def _schedule(outputs: tuple[Tensor, ...], name: str, rng: Random, exact: bool) -> Schedule:
+    own = target(name).schedules(outputs, Wish(exact)) if name in ("c", "cuda") else grid_schedules(outputs)
+    if name == "cuda":
+        own = (*own, *grid_schedules(outputs, wide=True))
     if name != "c" or rng.random() < 0.4:
         return rng.choice(own)
     read = dict.fromkeys(s for t in outputs for s in sources(t.body))
@@ -102,10 +112,12 @@ def attempt(
     try:
         limits = replace(BRIEF, values="ieee" if edges else "finite")
         program = extract_for(name, instance.graph, limits).program
-        chosen |= schedules_for(program, name, rng)
+        chosen |= schedules_for(program, name, rng, exact=edges)
         for kernel in program.kernels:
             if schedules and kernel.name in schedules:
                 chosen[kernel.name] = parse_schedule(schedules[kernel.name])
+        if name == "cuda":
+            return _on_cuda(instance, program, chosen, tally, failure)
         steps = steps_of(program, chosen, name, opened(name))
         case = Case(instance.dims, "normal")
         checked = run_case(steps, instance.graph, case, chosen, name, given=instance.inputs)
@@ -124,6 +136,44 @@ def attempt(
         return None
     first = checked.findings[0]
     return failure(first.kind, str(first))
+
+
+def cuda_device() -> Any:
+    """The GPU, or nothing where there is none."""
+    try:
+        return opened("cuda")
+    except TargetError:
+        return None
+
+
+def _on_cuda(
+    instance: Instance, program: Program, chosen: Mapping[str, Schedule], tally: Tally,
+    failure: Callable[[str, str], Failure],
+) -> Failure | None:  # fmt: skip
+    """One program on a GPU, its outputs compared with the interpreter's; without one its kernels are compiled only."""
+    device = cuda_device()
+    if device is None:
+        if cuda_compile.compiler() is None:
+            raise TargetError("there is neither a GPU nor nvcc nor NVRTC", where="cuda", mend=cuda_compile.MISSING)
+        kernels = cuda_sources(cuda_kernels(program, chosen))
+        try:
+            for text in kernels.values():
+                cuda_compile.started(text).result()
+        except cuda_compile.Refused as error:
+            return failure("compile", str(error)[:300])
+        tally.compiled += len(kernels)
+        return None
+    runner = compile_cuda(program, chosen, on=device)
+    got = runner(instance.inputs, instance.dims)
+    want = interpret(instance.graph, instance.inputs, instance.dims, checked=False)
+    tally.kernels += len(program.kernels)
+    for t in instance.graph.outputs:
+        values = values_of(np.asarray(got[t.name]), t.dtype)
+        if excess(values, want[t.name], t.dtype) <= 1.0:
+            continue
+        if not rounding(instance.graph, t, instance.inputs, instance.dims, values, t.dtype):
+            return failure("wrong", f"output '{t.name}' of cuda is wrong {told(values, want[t.name], t.dtype)}")
+    return None
 
 
 # ---- smaller ones ----

@@ -151,11 +151,11 @@ def test_sanitizers_run_on_c(tmp_path: Path) -> None:
 
 
 def test_what_wrappers_write_becomes_findings() -> None:
-    text = "Invalid write of size 4 at global memory address 0x1000\n\tKernel: k0_O\n\tEntity: Global(0,0,0)\n"
-    said, found, missing = wrapped_reports("oclgrind", "opencl", text, 0)
+    text = "========= Invalid write of size 4 at global memory address 0x1000\n at k0_O+0x1 in k0_O\n"
+    said, found, missing = wrapped_reports("compute-sanitizer", "cuda", text, 0)
     assert [s.reports for s in said] == [1] and not missing
     assert found[0].kernel == "O" and "Invalid write of size 4" in found[0].said
-    assert wrapped_reports("oclgrind", "opencl", "all is well\n", 0)[1] == []
+    assert wrapped_reports("compute-sanitizer", "cuda", "all is well\n", 0)[1] == []
     assert "ended with status 9" in wrapped_reports("compute-sanitizer", "cuda", "no device\n", 9)[2][0]
 
 
