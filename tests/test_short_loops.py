@@ -167,6 +167,13 @@ def test_where_processors_are_taken_the_next_try_is_put_off(caller: Caller) -> N
     assert len(tried) * 150_000 < 0.2 * (caller.now - start)
 
 
+def test_a_call_alone_that_was_interrupted_does_not_excuse_slow_threads(caller: Caller) -> None:
+    for n in range(11):
+        assert not caller.call(1_000, 4_000_000 if n == 10 else 15_000, 0)
+    assert caller.call(1_000, 15_000, 1_000_000) and caller.call(1_000, 15_000, 1_000_000)
+    assert not caller.call(1_000, 15_000, 1_000_000)
+
+
 def test_quick_calls_bring_the_next_try_near_again(caller: Caller) -> None:
     def until_awake(shared: int) -> int:
         start = caller.now

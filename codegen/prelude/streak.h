@@ -34,7 +34,8 @@ static void te_end(void)
 {
     const int64_t now = te_calls.ended = te_clock(), took = now - te_calls.started;
     if (!te_awake) {
-        te_calls.alone = took;
+        const int64_t more = te_calls.alone + te_calls.alone / 8 + 1;  // one call that was interrupted says little
+        te_calls.alone = te_calls.alone == 0 || took < more ? took : more;
     } else if (!te_calls.before) {
         return;  // this call woke them
     } else if (took > 2 * te_calls.alone) {
