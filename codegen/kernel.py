@@ -199,7 +199,10 @@ Stmt: TypeAlias = "Let | Declare | Store | Assign | Loop | If | Barrier | Fetch 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One function: global buffers, symbolic dims (i64 arguments), statements, and its scratch need per thread."""
+    """One function: global buffers, symbolic dims (i64 arguments), statements, and its scratch need per thread.
+
+    `words`: of four bytes, that it reads at least once; 0 where that is not known.
+    """
 
     name: str
     buffers: tuple[Buffer, ...]
@@ -208,6 +211,7 @@ class Kernel:
     scratch: tuple[Buffer, ...] = ()
     note: tuple[str, ...] = field(default=(), compare=False)
     launch: Launch | None = None
+    words: int = 0
 
 
 LOOP_KINDS = ("serial", "parallel", "vector", "turned", "unrolled", "grid", "block", "lane")

@@ -167,7 +167,7 @@ def rename(kernel: Kernel, names: dict[str, str], title: str, launched: dict[Nam
     dims = tuple(names[d] for d in kernel.dims)
     buffers, body = rebuilt(kernel.buffers, change), rebuilt(kernel.body, change)
     scratch, launch = rebuilt(kernel.scratch, change), rebuilt(kernel.launch, change)
-    return Kernel(title, buffers, dims, body, scratch, kernel.note, launch)
+    return Kernel(title, buffers, dims, body, scratch, kernel.note, launch, kernel.words)
 
 
 def narrow_indices(kernel: Kernel) -> Kernel:

@@ -24,6 +24,7 @@ from tang_egg.codegen.lower_piece import Pieces
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_value import COSTLY
 from tang_egg.codegen.vectors import AVX2, Vectors
+from tang_egg.codegen.words_read import words_read
 from tang_egg.ir import Apply, Input, Position, Read, Reduce, Scalar, Scan, Tensor, Test, children, free, sources, walk
 from tang_egg.schedule import PLAIN, Schedule
 from tang_egg.text import print_scalar
@@ -117,7 +118,8 @@ class Lowering(Packs, Pieces):
         """The kernel of all that has been written."""
         buffers = (*self.buffers.values(), *self.written.values())
         note = kernel_note(self.outputs, self.schedule)
-        return Kernel(self.kernel, buffers, self.dims, tuple(self.scope.out), tuple(self.scratch), note, launch)
+        body, words = tuple(self.scope.out), words_read(self.outputs)
+        return Kernel(self.kernel, buffers, self.dims, body, tuple(self.scratch), note, launch, words)
 
     def work(self) -> Affine:
         return _work(self.outputs)

@@ -37,7 +37,8 @@ from tang_egg.errors import CodegenError
 class Dialect:
     """How a language spells the kernel IR. Templates are `str.format` texts; {0}, {1} ... are operands.
 
-    `types`: spelling of element types. `ops`: spelling by "op:type", else by "op". `loops`: heads by loop kind.
+    `types`: spelling of element types. `ops`: spelling by "op:type", else by "op". `loops`: heads by loop kind;
+    those of "known parallel" are for parallel loops whose work is a constant.
     `signature`: a kernel to the lines that open the function. `device`: what prints a statement of codegen/device.py,
     by its class; empty where there are no such statements.
     """
@@ -139,15 +140,16 @@ class Printer:
         """Prints a loop with the heads that the dialect has for its kind."""
         start, stop = self.expr(s.start), self.expr(s.stop)
         step = f"{s.var}++" if s.step == 1 else f"{s.var} += {s.step}"
-        work = form_text(s.work) if s.work is not None else "1"
+        work, words = form_text(s.work) if s.work is not None else "1", self.kernel.words
         if s.kind not in self.dialect.loops:
             raise CodegenError(
                 f"{self.dialect.name} has no spelling of a loop of kind '{s.kind}'",
                 where=f"the loop over '{s.var}'",
                 mend="run a pass that turns it into a kind of the dialect's table first",
             )
-        for head in self.dialect.loops[s.kind]:
-            self.emit(head.format(var=s.var, start=start, stop=stop, step=step, by=s.step, work=work))
+        known = f"known {s.kind}" if s.work is not None and s.work.value is not None else s.kind
+        for head in self.dialect.loops.get(known, self.dialect.loops[s.kind]):
+            self.emit(head.format(var=s.var, start=start, stop=stop, step=step, by=s.step, work=work, words=words))
         self.nested(s.body)
         self.emit("}")
 

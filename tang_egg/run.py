@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tang_egg.ir import Input, Source, Tensor
 from tang_egg.program import KernelPlan, Program
 from tang_egg.progress import note
 from tang_egg.run_arrays import NUMPY, Given, bind_dims, check_apart, check_output, take_dims, take_inputs, take_outputs
+from tang_egg.run_entry import AWAKE, entries, short_loops
 from tang_egg.run_layout import Built, Layout, in_place, layout_of
 from tang_egg.run_prepared import HostPrepared, check_in_place
 from tang_egg.run_vectors import vectors
@@ -158,8 +160,9 @@ class CompiledProgram:
         late: list[tuple[Given, np.ndarray[Any, Any]]] = []
         made = {t.name: self._output(t, binding, given, results, late) for t in graph.outputs}
         table, pack = ctypes.addressof(binding.table), ctypes.addressof(binding.dims)
-        arguments = (table, pack, binding.scratch, binding.threads)
-        return HostPrepared(made, self._entry, arguments, tuple(late), (given, binding))
+        packet = (ctypes.c_void_p * 4)(table, pack, binding.scratch, binding.threads)
+        run = partial(self.library.tang_call, ctypes.addressof(packet))
+        return HostPrepared(made, run, tuple(late), (given, binding, packet))
 
     def shipped(self) -> tuple[bytes, toolchain.Identity]:
         """The file of the library, and what it was built by. Where it is gone from the cache, it is built again."""
@@ -295,6 +298,7 @@ class Printed:
         entry = library.tang_run
         entry.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
         entry.restype = None
+        library.tang_call.argtypes, library.tang_call.restype = (ctypes.c_void_p,), None
         return CompiledProgram(
             self.program, self.kernels, self.layout, self.source, library, identity, entry, held or {}
         )
@@ -360,9 +364,10 @@ def build_kernel(n: int, plan: KernelPlan, schedule: Schedule | None) -> Built:
 
 
 def program_parts(layout: Layout) -> list[str]:
-    """The C source of a program: the prelude, each of its kernels, and `tang_run` that calls them in order."""
+    """The C source of a program: the prelude, each of its kernels, and the entries that call them in order."""
     here = vectors()
-    parts, dialect = [prelude(here)], c_dialect(here)
+    kernels = list({id(s.built.kernel): s.built.kernel for s in layout.steps}.values())
+    parts, dialect = [prelude(here) + (AWAKE if short_loops(kernels) else "")], c_dialect(here)
     calls: list[str] = []
     names: dict[int, str] = {}
     for s in layout.steps:
@@ -371,18 +376,8 @@ def program_parts(layout: Layout) -> list[str]:
             parts.append(print_kernel(kernel, dialect))
             names[id(kernel)] = identifier(kernel.name, set())
         calls.append(f"    {names[id(kernel)]}(buffers + {s.slot}, dims + {s.dim}, scratch);")
-    known = [f"void {name}(void **buffers, const int64_t *dims, char *scratch);" for name in names.values()]
-    head = "void tang_run(void **buffers, const int64_t *dims, char *scratch, int threads) {"
-    # The wish is set for the calling thread alone, and taken back: other code in this process may use OpenMP too.
-    lines = [*known, head, *_TEAM[0], *calls, *_TEAM[1], "}"]
-    return ["\n".join(["", text]) if n else text for n, text in enumerate(parts)] + ["\n".join(["", *lines, ""])]
-
-
-_TEAM = (
-    ("#ifdef _OPENMP", "    const int before = omp_get_max_threads();", "    omp_set_num_threads(threads);", "#endif"),
-    ("#ifdef _OPENMP", "    omp_set_num_threads(before);", "#endif"),
-)
-"""What stands before and after the calls of kernels."""
+    last = entries(kernels, names.values(), calls)
+    return ["\n".join(["", text]) if n else text for n, text in enumerate(parts)] + [last]
 
 
 def _units(parts: list[str], threads: int) -> list[str]:

@@ -23,13 +23,12 @@ class HostPrepared:
     """
 
     outputs: Mapping[str, np.ndarray[Any, Any]]
-    _entry: Callable[..., None]
-    _arguments: tuple[Any, ...]
+    _run: Callable[[], None]
     _late: tuple[tuple[Given, np.ndarray[Any, Any]], ...]
     _held: object
 
     def __call__(self) -> None:
-        self._entry(*self._arguments)
+        self._run()
         for target, value in self._late:
             target.write_back(value)
 

@@ -28,7 +28,11 @@ from tang_egg.run_arrays import NUMPY
 from tang_egg.run_layout import Built
 
 TEAM = 4
-PRAGMA = re.compile(r"^[ \t]*#pragma omp parallel for[^\n]*\n", re.M)
+PRAGMA = re.compile(
+    r"^#if -?\d+ > TE_WORK\n(?:#pragma omp parallel for[^\n]*\n|#elif[^\n]*\n)*#endif\n"
+    r"|^[ \t]*#pragma omp parallel for[^\n]*\n",
+    re.M,
+)
 _LOOP = re.compile(r"[ \t]*for \(int64_t (\w+) = (.*?); \1 < (.*?); (.*?)\) \{\n")
 _THREAD = "#else\n    return 0;\n#endif"
 

@@ -94,7 +94,7 @@ def test_forced_tiles_are_right(text: str, bits: str, monkeypatch: pytest.Monkey
     call = te.optimize(graph, schedule={"Y": text})
     given = arrays(graph)
     np.testing.assert_allclose(call(**given), interpret(graph, given)["Y"], rtol=2e-5, atol=2e-5)
-    copies = call.source.split("void k0", 1)[1].count("#pragma omp parallel for")
+    copies = call.source.split("void k0", 1)[1].count("#pragma omp parallel for schedule(guided)")
     assert copies == (2 if "parallel" in text else 0)  # the rows, and the copy that they share
 
 

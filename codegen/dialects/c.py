@@ -184,6 +184,16 @@ C = Dialect(
             "#pragma omp parallel for schedule(guided) if ({work} > TE_WORK)",
             "for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",
         ),
+        # Where such a loop stays on one thread, OpenMP is not asked: that takes longer than small loops do. One that is
+        # short for its work but not for what it reads gives each thread the same turns again, for the caches' sake.
+        "known parallel": (
+            "#if {work} > TE_WORK",
+            "#pragma omp parallel for schedule(guided)",
+            "#elif defined TE_AWAKE && {work} + TE_WORD * {words} > TE_WORK",
+            "#pragma omp parallel for schedule(static) if (TE_AWAKE)",
+            "#endif",
+            "for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",
+        ),
         "vector": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
         "unrolled": ("for (int64_t {var} = {start}; {var} < {stop}; {step}) {{",),
     },
@@ -204,6 +214,13 @@ def c_dialect(vectors: Vectors) -> Dialect:
 
 def prelude(vectors: Vectors = AVX2) -> str:
     """The functions that every C source starts with."""
-    folder = Path(__file__).parent.parent / "prelude"
     names = ["scalar.h", "vector.h", *(["vector64.h"] if vectors.bytes > AVX2.bytes else []), "turn.h"]
-    return "".join((folder / name).read_text() for name in names)
+    return "".join((_FOLDER / name).read_text() for name in names)
+
+
+def streak() -> str:
+    """The functions that tell whether calls follow one another closely: `te_begin` and `te_end` stand around each."""
+    return (_FOLDER / "streak.h").read_text()
+
+
+_FOLDER = Path(__file__).parent.parent / "prelude"

@@ -9,7 +9,11 @@ void cascade(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict V = buffers[2];
     float *restrict O = buffers[3];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (82176 > TE_WORK)
+#if 82176 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 82176 + TE_WORD * 1280 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t h = 0; h < 2; h++) {
         float K_1[384] __attribute__((aligned(64)));
         for (int64_t j_1 = 0; j_1 < 32; j_1 += 16) {

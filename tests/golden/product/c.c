@@ -5,7 +5,11 @@ void product(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict B = buffers[1];
     float *restrict C = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (200704 > TE_WORK)
+#if 200704 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 200704 + TE_WORD * 6144 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t j = 0; j < 64; j += 16) {
         float B_1[768] __attribute__((aligned(64)));
         for (int64_t k = 0; k < 48; k++) {

@@ -4,7 +4,11 @@ void rows(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict x = buffers[0];
     float *restrict top = buffers[1];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (7100 > TE_WORK)
+#if 7100 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 7100 + TE_WORD * 7000 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i = 0; i < 100; i++) {
         float acc;
         acc = -INFINITY;

@@ -12,7 +12,11 @@ void O(void **buffers, const int64_t *dims, char *scratch) {
     const te_bf16 *restrict V = buffers[2];
     te_bf16 *restrict O = buffers[3];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (1579456 > TE_WORK)
+#if 1579456 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 1579456 + TE_WORD * 3552 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 2; i0++) {
         for (int64_t i1 = 0; i1 < 2; i1++) {
             float K_1[848] __attribute__((aligned(64)));

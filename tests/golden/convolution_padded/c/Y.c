@@ -7,7 +7,11 @@ void Y(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict W = buffers[1];
     float *restrict Y = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (72352 > TE_WORK)
+#if 72352 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 72352 + TE_WORD * 2046 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 2; i0++) {
         for (int64_t i1 = 0; i1 < 4; i1 += 4) {
             for (int64_t i2 = 0; i2 < 17; i2++) {

@@ -9,7 +9,11 @@ void Y(void **buffers, const int64_t *dims, char *scratch) {
     float *restrict Y = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
     const float t = (1.0f / 96.0f);
-#pragma omp parallel for schedule(guided) if (381480 > TE_WORK)
+#if 381480 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 381480 + TE_WORD * 7008 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 33; i0 += 32) {
         const int64_t i0_at = te_min_i64(i0, 1);
         float acc[32] __attribute__((aligned(64)));

@@ -5,7 +5,11 @@ void O(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict O_chunks = buffers[0];
     float *restrict O = buffers[1];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (35 > TE_WORK)
+#if 35 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 35 + TE_WORD * 5 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 7; i0++) {
         const int64_t t = te_imod_i64(i0, 3);
         const int64_t t_1 = te_idiv_i64(i0, 3);

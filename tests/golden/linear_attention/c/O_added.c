@@ -6,7 +6,11 @@ void O_added(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict V = buffers[1];
     float *restrict O_added = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (120 > TE_WORK)
+#if 120 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 120 + TE_WORD * 48 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 2; i0++) {
         for (int64_t i1 = 0; i1 < 3; i1 += 3) {
             for (int64_t i2 = 0; i2 < 5; i2 += 4) {

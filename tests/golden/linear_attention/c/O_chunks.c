@@ -10,7 +10,11 @@ void O_chunks(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict V = buffers[3];
     float *restrict O_chunks = buffers[4];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (720 > TE_WORK)
+#if 720 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 720 + TE_WORD * 107 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 3; i0++) {
         for (int64_t i1 = 0; i1 < 3; i1++) {
             float acc_0;

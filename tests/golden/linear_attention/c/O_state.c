@@ -6,7 +6,11 @@ void O_state(void **buffers, const int64_t *dims, char *scratch) {
     float *restrict O_state = buffers[1];
     (void)buffers, (void)dims, (void)scratch;
     for (int64_t i1 = 0; i1 < 3; i1++) {
-#pragma omp parallel for schedule(guided) if (30 > TE_WORK)
+#if 30 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 30 + TE_WORD * 30 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
         for (int64_t i2 = 0; i2 < 5; i2 += 4) {
             const int64_t i2_at = te_min_i64(i2, 1);
             f32x4 acc;

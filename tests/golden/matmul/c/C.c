@@ -6,7 +6,11 @@ void C(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict B = buffers[1];
     float *restrict C = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (148070 > TE_WORK)
+#if 148070 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 148070 + TE_WORD * 4356 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i1 = 0; i1 < 65; i1 += 16) {
         const int64_t i1_at = te_min_i64(i1, 49);
         float B_1[528] __attribute__((aligned(64)));

@@ -7,7 +7,11 @@ void Y(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict X = buffers[1];
     float *restrict Y = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (5600 > TE_WORK)
+#if 5600 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 5600 + TE_WORD * 318 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 7; i0++) {
         int64_t acc_2;
         acc_2 = 0;

@@ -5,7 +5,11 @@ void P(void **buffers, const int64_t *dims, char *scratch) {
     const float *restrict X = buffers[0];
     float *restrict P = buffers[1];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (1274761 > TE_WORK)
+#if 1274761 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 1274761 + TE_WORD * 4847 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 37; i0++) {
         float acc;
         acc = -INFINITY;

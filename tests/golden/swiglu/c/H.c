@@ -19,7 +19,11 @@ void H(void **buffers, const int64_t *dims, char *scratch) {
             te_store_f32x8(U_1 + 16*i2_1, te_load_f16x8(U + (i1 + 48*i2_1)));
             te_store_f32x8(U_1 + (16*i2_1 + 8), te_load_f16x8(U + (i1 + 48*i2_1 + 8)));
         }
-#pragma omp parallel for schedule(guided) if (204336 > TE_WORK)
+#if 204336 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 204336 + TE_WORD * 4128 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
         for (int64_t i0 = 0; i0 < 33; i0 += 4) {
             const int64_t i0_at = te_min_i64(i0, 29);
             f32x8 c0_0;

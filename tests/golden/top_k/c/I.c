@@ -17,7 +17,11 @@ void v_I(void **buffers, const int64_t *dims, char *scratch) {
     int64_t *restrict v_I = buffers[1];
     float *restrict V = buffers[2];
     (void)buffers, (void)dims, (void)scratch;
-#pragma omp parallel for schedule(guided) if (29160 > TE_WORK)
+#if 29160 > TE_WORK
+#pragma omp parallel for schedule(guided)
+#elif defined TE_AWAKE && 29160 + TE_WORD * 909 > TE_WORK
+#pragma omp parallel for schedule(static) if (TE_AWAKE)
+#endif
     for (int64_t i0 = 0; i0 < 9; i0++) {
         float value0;
         value0 = -INFINITY;
