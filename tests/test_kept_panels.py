@@ -236,7 +236,8 @@ def test_panels_are_filled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert count == before
 
 
-def test_panels_that_are_wrong_are_told_and_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_panels_that_are_wrong_are_told_and_do_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TANG_CACHE", str(tmp_path))  # where nothing is known of the library
     plain = run_panels.filled
 
     def wrong(*given: Any) -> Any:
@@ -248,6 +249,38 @@ def test_panels_that_are_wrong_are_told_and_do_not_run(monkeypatch: pytest.Monke
         bound = te.optimize(product(seq())).bind(W=w)
     assert bound.kept is None
     np.testing.assert_allclose(bound(X=x), x @ w, rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(run_panels, "filled", plain)
+    assert kept(te.optimize(product(seq())).bind(W=w)).held, "a failure is not kept"
+
+
+def test_what_was_compared_once_is_not_compared_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TANG_CACHE", str(tmp_path))
+    compared: list[te.Graph] = []
+    plain = run_panels.verify
+
+    def counted(graph: te.Graph, *given: Any) -> Any:
+        compared.append(graph)
+        return plain(graph, *given)
+
+    monkeypatch.setattr(run_panels, "verify", counted)
+
+    def bind(graph: te.Graph) -> int:
+        """How often a program was compared when a weight was bound."""
+        before, compiled = len(compared), te.optimize(graph)
+        kept(compiled.bind(W=numbers(K, N)))
+        return len(compared) - before
+
+    assert [bind(product(seq())), bind(product(seq())), bind(product(13)), bind(product(13))] == [1, 0, 1, 0]
+    for written in (tmp_path / "kernels").glob("*.holds"):
+        written.write_text("0 of another library\n")
+    assert bind(product(13)) == 1
+    for written in (tmp_path / "kernels").glob("*.holds"):
+        written.write_bytes(b"\xff")
+    assert [bind(product(13)), bind(product(13))] == [1, 0]
+    monkeypatch.setattr(run_panels, "_callers", lambda: "other code")
+    assert [bind(product(13)), bind(product(13))] == [1, 0]
+    monkeypatch.setenv("TANG_CFLAGS", "-O1")
+    assert [bind(product(13)), bind(product(13))] == [1, 0]
 
 
 def test_nothing_is_compared_where_the_program_was_not(monkeypatch: pytest.MonkeyPatch) -> None:
