@@ -37,8 +37,8 @@ class Outcome:
 def probe(target: str = "all", seconds: float = 10.0, keep: bool = True) -> list[Outcome]:
     """Measures one target, or all, for about `seconds` for each device; `keep`: the constants are stored.
 
-    A target that cannot be used gives a finding that says why and how to mend it. Raises TargetError for an unknown one,
-    InputError for a time that is none.
+    A target that cannot be used gives a finding that says why and how to mend it. Raises TargetError for an unknown
+    one, InputError for a time that is none.
     """
     if target != "all" and target not in TARGETS:
         raise TargetError(
