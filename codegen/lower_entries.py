@@ -21,7 +21,8 @@ from tang_egg.codegen.lower_keep import Keeps
 from tang_egg.codegen.lower_scope import Axis
 from tang_egg.codegen.lower_state import Slot, State
 from tang_egg.ir import Apply, Read, Reduce, Scalar, StateRef
-from tang_egg.monoid import Entries, replace_state
+from tang_egg.monoid import replace_state
+from tang_egg.monoid_entries import Entries
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@
         for each point of the tile that may:                      the bits of a word that are set (of all, on devices)
             if not keeps(state, lift):  state := take(state, lift)
 
-The state is an ordered list of best entries (monoid.entries_of): it keeps what it has where its last entry precedes the
-new one, and takes up one element by k comparisons instead of the k squared of a merge, in vectors (lower_entries). Of
-random points in a long row few enter. Points are taken up in order, and entries of one rank are told apart by the
-monoid's own order. Whole tiles are tested as if all their points stood where the first one does, if that can only
-let more of them pass: so no positions are compared in lanes, and ties with what is kept stay outside all the same.
+The state is an ordered list of best entries (monoid_entries.entries_of): it keeps what it has where its last entry
+precedes the new one, and takes up one element by k comparisons instead of the k squared of a merge, in vectors
+(lower_entries). Of random points in a long row few enter. Points are taken up in order, and entries of one rank are
+told apart by the monoid's own order. Whole tiles are tested as if all their points stood where the first one does, if
+that can only let more of them pass: so no positions are compared in lanes, and ties with what is kept stay outside all
+the same.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from tang_egg.codegen.lower_span import Span
 from tang_egg.codegen.lower_state import Slot, State
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Apply, Const, Position, Reduce, Scalar, StateRef, const
-from tang_egg.monoid import Entries, entries_of, replace_state
+from tang_egg.monoid import replace_state
+from tang_egg.monoid_entries import Entries, entries_of
 from tang_egg.schedule import FoldPlan
 
 LANES, WORD = 8, 64

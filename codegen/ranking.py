@@ -16,7 +16,8 @@ import numpy as np
 from tang_egg.affine import Index, affine
 from tang_egg.codegen.lower_guard import guarded_entries
 from tang_egg.ir import Apply, Const, Position, Read, Reduce, Scalar, StateRef, Test, apply, const, type_of
-from tang_egg.monoid import Monoid, argmax_of, argmin_of, replace_state, top_k
+from tang_egg.monoid import Monoid, argmax_of, argmin_of, replace_state
+from tang_egg.monoid_entries import top_k
 
 EXACT = frozenset("neg max min select lt le eq and or not bitand bitor bitxor".split())
 """Operations that give one and the same value wherever they are computed again."""

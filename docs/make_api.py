@@ -22,6 +22,7 @@ PUBLIC = (
     "tang_egg.library",
     "tang_egg.layers",
     "tang_egg.monoid",
+    "tang_egg.monoid_entries",
     "tang_egg.affine",
     "tang_egg.ir",
     "tang_egg.text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 
@@ -11,10 +12,22 @@ USAGE = """usage: python -m tang_egg COMMAND ...
   compile MODEL    write a C library that needs no Python    (also: tang-compile)
   certify FILE     check what a search of kernels claims     (also: tang-certify)
   verify GRAPH     its kernels one by one on guarded memory  (also: tang-verify)
+  tune PROGRAM     time schedules here, keep what is faster  (also: tang-tune)
   discover         find laws that are not in the table       (also: tang-discover)
   doctor           which targets work here, and how to mend those that do not   (also: tang-doctor)
 
 python -m tang_egg COMMAND --help tells more."""
+
+COMMANDS = {
+    "saturate": ("cli", "saturate_main"),
+    "compile": ("cli_compile", "main"),
+    "certify": ("cli_certify", "main"),
+    "verify": ("cli_verify", "main"),
+    "tune": ("cli_tune", "main"),
+    "discover": ("cli_discover", "main"),
+    "doctor": ("doctor", "main"),
+}
+"""The module and function behind each; loaded when it is called for, since that takes a second."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,37 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given or given[0] in ("-h", "--help"):
         print(USAGE)
         return 0 if given else 2
-    command, rest = given[0], given[1:]
-    if command == "saturate":
-        from tang_egg.cli import saturate_main
-
-        return saturate_main(rest)
-    if command == "compile":
-        from tang_egg.cli_compile import main as compile_main
-
-        return compile_main(rest)
-    if command == "certify":
-        from tang_egg.cli_certify import main as certify_main
-
-        return certify_main(rest)
-    if command == "verify":
-        from tang_egg.cli_verify import main as verify_main
-
-        return verify_main(rest)
-    if command == "discover":
-        from tang_egg.cli_discover import main as discover_main
-
-        return discover_main(rest)
-    if command == "doctor":
-        from tang_egg.doctor import main as doctor_main
-
-        return doctor_main(rest)
-    print(
-        f"there is no command '{command}'\n  where: python -m tang_egg\n"
-        "  mend:  use saturate, compile, certify, verify, discover or doctor",
-        file=sys.stderr,
-    )
-    return 2
+    if given[0] not in COMMANDS:
+        *names, last = COMMANDS
+        print(
+            f"there is no command '{given[0]}'\n  where: python -m tang_egg\n  mend:  use {', '.join(names)} or {last}",
+            file=sys.stderr,
+        )
+        return 2
+    module, function = COMMANDS[given[0]]
+    return int(getattr(importlib.import_module(f"tang_egg.{module}"), function)(given[1:]))
 
 
 if __name__ == "__main__":

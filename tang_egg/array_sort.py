@@ -20,7 +20,7 @@ from tang_egg.array_shape import fixed, stack
 from tang_egg.array_types import as_type, floating
 from tang_egg.expression import Expression, cast, eq, value
 from tang_egg.monoid import lowest
-from tang_egg.monoid import top_k as top_k_of
+from tang_egg.monoid_entries import top_k as top_k_of
 from tang_egg.traced import Traced, axis_of, fail
 
 _FEW = 8

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tang_egg.cli_exit import INTERRUPTED, OK, USAGE, WRONG
+from tang_egg.cli_exit import OK, WRONG, ended
+from tang_egg.cli_options import Parser
+from tang_egg.cli_output import own_temporary
 from tang_egg.errors import TangError
 from tang_egg.extract.certify_record import LARGEST, CertificateError, SelectionCertificate, certificate_of
 from tang_egg.ir import Graph
@@ -20,25 +22,21 @@ from tang_egg.ir import Graph
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code."""
-    options = _parser().parse_args(arguments)
-    try:
-        certificate = read(options.file)
-        graph = _graph(options)
-    except TangError as error:
-        print(f"tang-certify: {error}", file=sys.stderr)
-        return USAGE
-    try:
-        from tang_egg.pipeline import extract_for
-        from tang_egg.pipeline_certify_check import check
-        from tang_egg.saturate import Limits
+    return ended("tang-certify", lambda: _run(_parser().parse_args(arguments)))
 
-        found = check(certificate, lambda g, target, values: extract_for(target, g, Limits(values=values)), graph)
-    except TangError as error:
+
+def _run(options: argparse.Namespace) -> int:
+    certificate, graph = read(options.file), _graph(options)
+    from tang_egg.pipeline import extract_for
+    from tang_egg.pipeline_certify_check import check
+    from tang_egg.saturate import Limits
+
+    try:
+        with own_temporary():
+            found = check(certificate, lambda g, target, values: extract_for(target, g, Limits(values=values)), graph)
+    except TangError as error:  # whatever its kind: the certificate does not hold
         print(f"tang-certify: {error}", file=sys.stderr)
         return WRONG
-    except KeyboardInterrupt:
-        print("tang-certify: interrupted", file=sys.stderr)
-        return INTERRUPTED
     if options.json:
         claim = {"total": certificate.total, "bound": certificate.bound, "gap": certificate.gap}
         print(json.dumps({"holds": True, **claim, **asdict(found)}, default=str))
@@ -74,8 +72,11 @@ def _graph(options: argparse.Namespace) -> Graph | None:
     return graph.bind(**bound) if bound else graph
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tang-certify", description=__doc__.split("\n")[0])
+def _parser() -> Parser:
+    parser = Parser(
+        prog="tang-certify", description=__doc__.split("\n")[0], allow_abbrev=False,
+        epilog="exit codes: 0 it holds, 1 it does not, 2 wrong command line or file, 130 interrupted",
+    )  # fmt: skip
     parser.add_argument("file", metavar="FILE", help="what compiled.certificate.json() wrote")
     parser.add_argument(
         "graph", metavar="GRAPH", nargs="?", help="the graph that it must speak of, as for tang-saturate"

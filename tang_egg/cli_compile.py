@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tang_egg.budget import ErrorBudget
-from tang_egg.cli_exit import INTERRUPTED, OK, exit_code
+from tang_egg.cli_exit import OK, ended
 from tang_egg.cli_graph import load_graph, parse_bindings
 from tang_egg.cli_options import Parser
 from tang_egg.cli_output import own_temporary, quiet_output
@@ -58,15 +58,7 @@ SECONDS = 600
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code."""
-    try:
-        with own_temporary():
-            return _run(_parser().parse_args(arguments))
-    except TangError as error:
-        print(f"tang-compile: {error}", file=sys.stderr)
-        return exit_code(error)
-    except KeyboardInterrupt:
-        print("tang-compile: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    return ended("tang-compile", lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> Parser:
@@ -112,6 +104,11 @@ def _parser() -> Parser:
 
 
 def _run(options: argparse.Namespace) -> int:
+    with own_temporary():
+        return _written(options)
+
+
+def _written(options: argparse.Namespace) -> int:
     if options.target != "c":
         raise TangError(
             f"the target '{options.target}' cannot be written as a library",

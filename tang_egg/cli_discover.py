@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tang_egg.cli_exit import INTERRUPTED, OK, exit_code
+from tang_egg.cli_exit import OK, ended
 from tang_egg.cli_options import Parser
 from tang_egg.cli_output import write
 from tang_egg.cli_progress import shown
@@ -45,19 +45,15 @@ exit codes: 0 all is well, 2 wrong command line or file, 130 interrupted
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code."""
-    try:
-        options = _parser().parse_args(arguments)
-        vocabulary, settings = vocabulary_of(options), settings_of(options)
-        with shown(plain=options.progress, quiet=options.quiet):
-            found = discover(vocabulary, settings)
-        write(as_json(found, vocabulary, settings) if options.json else as_text(found), options.output)
-        return OK
-    except TangError as error:
-        print(f"tang-discover: {error}", file=sys.stderr)
-        return exit_code(error)
-    except KeyboardInterrupt:
-        print("tang-discover: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    return ended("tang-discover", lambda: _run(_parser().parse_args(arguments)))
+
+
+def _run(options: argparse.Namespace) -> int:
+    vocabulary, settings = vocabulary_of(options), settings_of(options)
+    with shown(plain=options.progress, quiet=options.quiet):
+        found = discover(vocabulary, settings)
+    write(as_json(found, vocabulary, settings) if options.json else as_text(found), options.output)
+    return OK
 
 
 def _parser() -> Parser:

@@ -1,6 +1,11 @@
-"""Exit codes that the commands share."""
+"""How every command ends: its exit code, and what is told of errors, interrupts and a reader that went away."""
 
 from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
 
 from tang_egg.errors import (
     CodegenError,
@@ -23,6 +28,36 @@ _CODES: tuple[tuple[type[TangError], int], ...] = (
     (CodegenError, NO_KERNEL),
     (LawError, NO_KERNEL),
 )
+
+
+def ended(name: str, work: Callable[[], int]) -> int:
+    """The exit code of the command `name`, whose work gives one or raises.
+
+    A TangError is told with its three parts, an interrupt in a word, both on standard error. A reader of standard
+    output that went away (`| head`) has seen enough: that is no error, and nothing is told of it.
+    """
+    code = OK
+    try:
+        try:
+            code = _told(name, work)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, since a broken pipe at the end of the process can be caught by nobody
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _told(name: str, work: Callable[[], int]) -> int:
+    try:
+        return work()
+    except TangError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return exit_code(error)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return INTERRUPTED
 
 
 def exit_code(error: TangError) -> int:

@@ -36,6 +36,18 @@ def load_graph(name: str) -> Graph:
             where="GRAPH",
             mend=f"write {name}:NAME, a Graph or a function without arguments that returns one",
         )
+    if name.endswith(".onnx"):
+        raise TangError(
+            f"'{name}' is an ONNX model, which this command does not read",
+            where="GRAPH",
+            mend="tang-compile and tang-tune do; in Python: tang_egg.from_onnx(path) and tang_egg.optimize",
+        )
+    if Path(name).exists():
+        raise TangError(
+            f"'{name}' is {'a folder' if Path(name).is_dir() else 'no text file of a graph'}",
+            where="GRAPH",
+            mend="give a .tang file, file.py:name, or the name of an example",
+        )
     raise TangError(
         f"there is no graph '{name}'{close_match(name, EXAMPLES, 3)}",
         where="GRAPH",

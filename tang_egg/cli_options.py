@@ -148,9 +148,14 @@ def check(options: argparse.Namespace) -> None:
             where="--limit-seconds",
             mend="give a number above 0",
         )
-    if options.target not in TARGETS:
+    check_target(options.target)
+
+
+def check_target(name: str) -> None:
+    """Raises TangError for a target that there is not."""
+    if name not in TARGETS:
         raise TangError(
-            f"there is no target '{options.target}'{close_match(options.target, tuple(TARGETS), 3)}",
+            f"there is no target '{name}'{close_match(name, tuple(TARGETS), 3)}",
             where="--target",
             mend=f"use one of: {', '.join(TARGETS)} (see tang-doctor)",
         )

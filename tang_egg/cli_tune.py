@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tang_egg.cli_exit import INTERRUPTED, OK, WRONG, exit_code
+from tang_egg.cli_exit import INTERRUPTED, OK, WRONG, ended
 from tang_egg.cli_graph import load_graph, parse_bindings
-from tang_egg.cli_options import Parser
+from tang_egg.cli_options import Parser, check_target
 from tang_egg.cli_output import own_temporary, quiet_output
 from tang_egg.cost.time import said
 from tang_egg.database import Book, Entry, Key, own_file, read, shipped_file, update
@@ -48,17 +48,13 @@ exit codes: 0 all is well, 1 a first proposal gives wrong values, 2 wrong comman
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code."""
-    try:
-        options = parser().parse_args(arguments)
-        check(options)
-        with own_temporary():
-            return _run(options)
-    except TangError as error:
-        print(f"tang-tune: {error}", file=sys.stderr)
-        return exit_code(error)
-    except KeyboardInterrupt:
-        print("tang-tune: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    return ended("tang-tune", lambda: _checked(parser().parse_args(arguments)))
+
+
+def _checked(options: argparse.Namespace) -> int:
+    check(options)
+    with own_temporary():
+        return _run(options)
 
 
 def parser() -> Parser:
@@ -98,10 +94,8 @@ def check(options: argparse.Namespace) -> None:
             "there is no PROGRAM to tune", where="the command line of tang-tune",
             mend="give one, such as tang-tune attention; or --list",
         )  # fmt: skip
-    if options.target is not None and options.target not in TARGETS:
-        raise InputError(
-            f"there is no target '{options.target}'", where="--target", mend=f"use one of: {', '.join(TARGETS)}"
-        )
+    if options.target is not None:
+        check_target(options.target)
     if options.seconds is not None and not (0 < options.seconds < math.inf):
         raise InputError(
             f"{options.seconds:g} seconds are no time", where="--seconds", mend="give a number above 0: --seconds 60"

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tang_egg.cli_exit import INTERRUPTED, OK, WRONG, exit_code
+from tang_egg.cli_exit import OK, WRONG, ended
 from tang_egg.cli_graph import load_graph, parse_bindings
-from tang_egg.cli_options import Parser
+from tang_egg.cli_options import Parser, check_target
 from tang_egg.cli_output import quiet_output, write
 from tang_egg.errors import TangError
 
@@ -23,28 +23,26 @@ GRAPH is a built-in example, a .tang file, or file.py:name (which is executed), 
   tang-verify softmax --target c,opencl,wgsl
   tang-verify model.tang --sizes n=1,64,65 --dtypes f32,bf16 --json --output report.json
   tang-verify attention_symbolic --schedule "O=point parallel=i0" --sanitize
+
+exit codes: 0 nothing is wrong, 1 something is, 2 wrong command line, graph or file,
+            3 a target cannot be used here, 4 no kernel could be derived, 130 interrupted
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and gives its exit code."""
-    try:
-        options = parser().parse_args(arguments)
-        return _run(options)
-    except TangError as error:
-        print(f"tang-verify: {error}", file=sys.stderr)
-        return exit_code(error)
-    except KeyboardInterrupt:
-        print("tang-verify: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    return ended("tang-verify", lambda: _run(parser().parse_args(arguments)))
 
 
 def _run(options: argparse.Namespace) -> int:
+    targets = _words(options.target)
+    for name in targets:
+        check_target(name)
     graph = load_graph(options.graph)
     bound = parse_bindings(options.bind)
     if bound:
         graph = graph.bind(**bound)
-    targets, schedules, sizes = _words(options.target), _schedules(options.schedule), _sizes(options.sizes)
+    schedules, sizes = _schedules(options.schedule), _sizes(options.sizes)
     from tang_egg.verify_graph import verify_graph  # the compiler, which a wrong command line does not need
 
     with quiet_output():

@@ -11,7 +11,6 @@ import argparse
 import ctypes
 import json
 import platform
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +19,8 @@ import numpy as np
 
 from tang_egg import notation as te
 from tang_egg.assemble import graph
+from tang_egg.cli_exit import ended
+from tang_egg.cli_options import Parser
 from tang_egg.doctor_doors import doors
 from tang_egg.doctor_finding import Finding, compiler_command, extra, pip, version, versions_of
 from tang_egg.doctor_parts import parts
@@ -160,11 +161,17 @@ def _version(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints what was found and gives 0 when every target and part that exists works, else 1."""
-    parser = argparse.ArgumentParser(
+    """Prints what was found and gives 0 when every target and part that exists works, else 1; 2 when asked wrongly."""
+    return ended("tang-doctor", lambda: _run(_parser().parse_args(arguments)))
+
+
+def _parser() -> Parser:
+    parser = Parser(
         prog="tang-doctor",
+        allow_abbrev=False,
         description="Computes a small sum on every target, and tries what targets and front doors need.",
-        epilog="exit codes: 0 everything that exists here works, 1 something that should work does not (FAIL)",
+        epilog="exit codes: 0 everything that exists here works, 1 something that should work does not (FAIL), "
+        "2 wrong command line or file, 130 interrupted",
     )
     parser.add_argument(
         "--json",
@@ -178,15 +185,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--target", choices=[*PROBED, "all"], default="all", help="which to probe (default: all)")
     parser.add_argument("--seconds", type=float, default=10.0, help="to probe each device for, about (default: 10)")
-    options = parser.parse_args(arguments)
-    try:
-        return _probe(options.target, options.seconds, options.json) if options.probe else _report(options.json)
-    except TangError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("tang-doctor: interrupted", file=sys.stderr)
-        return 130
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    return _probe(options.target, options.seconds, options.json) if options.probe else _report(options.json)
 
 
 def _probe(target: str, seconds: float, to: str | None) -> int:

@@ -8,9 +8,8 @@ k. NaN comes after every number, in order of position, when ranks are counted; a
 from __future__ import annotations
 
 from tang_egg import expression as e
-from tang_egg import monoid as monoids
+from tang_egg import monoid_entries, ops
 from tang_egg import notation as te
-from tang_egg import ops
 from tang_egg.affine import AffineLike, Index, affine
 from tang_egg.bounds import prove_nonnegative
 from tang_egg.errors import GraphError
@@ -47,7 +46,7 @@ def _by_list(x: Array, i: tuple[Index, ...], j: Index, k: int, largest: bool) ->
     element = x[i]
     # For integers ~x = -x - 1 turns the order without overflow.
     key = element if largest else -element if element.type == "real" else ~element
-    monoid = monoids.top_k(k, element.type)
+    monoid = monoid_entries.top_k(k, element.type)
     empty = monoid.identity[2:]
     rest = tuple(a for a in i if a is not j)
     r = Index("r", affine(k))

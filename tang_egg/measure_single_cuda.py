@@ -65,7 +65,10 @@ class CudaKernels:
             if not self.pace.room(until, REPEAT if trials[n].kernel.outputs in self._results else COMPARE, TIME):
                 found[n] = None
                 continue
-            wrong = runner if isinstance(runner, Refused) else self._compared(trials[n], runner)
+            wrong = (
+                runner if isinstance(runner, Refused)
+                else compared(trials[n], runner, self._results, self.batch, self.dims, self.pace)
+            )  # fmt: skip
             if wrong is not None:
                 found[n] = wrong
             elif isinstance(runner, CudaProgram):
@@ -98,9 +101,6 @@ class CudaKernels:
             return compile_cuda(program_of(trial.kernel), {"kernel": schedule}, on=self.on)
         except TargetError as error:
             return Refused("compiler", f"{error.what}: {error.where}"[:300])
-
-    def _compared(self, trial: Trial, runner: CudaProgram) -> Refused | None:
-        return compared(trial, runner, self._results, self.batch, self.dims, self.pace)
 
     def _call(self, trial: Trial, runner: CudaProgram) -> Call | Sequence[Call]:
         graph = program_of(trial.kernel).graph

@@ -63,7 +63,10 @@ class GridKernels:
                 found[n] = None
                 continue
             runner = self._built(t)
-            wrong = runner if isinstance(runner, Refused) else self._compared(t, runner)
+            wrong = (
+                runner if isinstance(runner, Refused)
+                else compared(t, runner, self._results, self.batch, self.dims, self.pace)
+            )  # fmt: skip
             if wrong is not None:
                 found[n] = wrong
             elif isinstance(runner, GridProgram):
@@ -83,9 +86,6 @@ class GridKernels:
         except TangError as error:
             kind = "compiler" if isinstance(error, TargetError) else "lowering"
             return Refused(kind, f"{error.what}: {error.where}"[:300])
-
-    def _compared(self, trial: Trial, runner: GridProgram) -> Refused | None:
-        return compared(trial, runner, self._results, self.batch, self.dims, self.pace)
 
     def _call(self, kernel: SpaceKernel, runner: GridProgram) -> Callable[[int], None]:
         """What launches a kernel so many times and waits."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from tang_egg.cost.device import Device, DeviceError, Figure, Level, device_of
 from tang_egg.cost.time import amount, said
 from tang_egg.doctor_finding import Finding
-from tang_egg.errors import TangError, TargetError
+from tang_egg.errors import InputError, TangError, TargetError
 from tang_egg.files import replacing
 from tang_egg.probe_bench import TIMES, Bench, Probed, measure
 from tang_egg.probe_store import newest, store
@@ -37,8 +37,8 @@ class Outcome:
 def probe(target: str = "all", seconds: float = 10.0, keep: bool = True) -> list[Outcome]:
     """Measures one target, or all, for about `seconds` for each device; `keep`: the constants are stored.
 
-    A target that cannot be used gives a finding that says why and how to mend it. Raises TargetError for an unknown one
-    and for a time that is none.
+    A target that cannot be used gives a finding that says why and how to mend it. Raises TargetError for an unknown
+    one, InputError for a time that is none.
     """
     if target != "all" and target not in TARGETS:
         raise TargetError(
@@ -47,7 +47,7 @@ def probe(target: str = "all", seconds: float = 10.0, keep: bool = True) -> list
             mend=f"one of {', '.join(TARGETS)}, all",
         )
     if not 0 < seconds < 86400:
-        raise TargetError(
+        raise InputError(
             f"{seconds:g} seconds are no time to measure in", where="tang-doctor --probe", mend="give --seconds 10"
         )
     return [_outcome(name, seconds, keep) for name in (TARGETS if target == "all" else (target,))]
@@ -161,12 +161,12 @@ def _record(probed: Probed) -> dict[str, object]:
 
 
 def write(what: object, path: Path) -> None:
-    """Writes plain data as JSON to a file, whole or not at all. Raises TargetError where it cannot be written."""
+    """Writes plain data as JSON to a file, whole or not at all. Raises TangError where it cannot be written."""
     try:
         with replacing(path) as file:
             file.write(json.dumps(what, indent=1, ensure_ascii=False).encode() + b"\n")
     except OSError as error:
-        raise TargetError(
+        raise TangError(
             f"what was found cannot be written: {error.strerror or error}", where=str(path), mend="give another file"
         ) from None
 

@@ -5,12 +5,16 @@ the sum first, so that a process that is killed leaves no entry that looks whole
 dropped with a warning, since loading a library that was cut short can end a process. One process at a time writes an
 entry, under NAME.lock; the system releases that lock when its holder ends, however it ends.
 
+Beside an entry, NAME.CLAIM.holds says that something was found true of it: the text is the entry's sum at that time, so
+that a claim about another library under the same name counts for nothing.
+
 Where the folder cannot be written or is full, or a lock is held for longer than a build may take, the entry is made in
 a temporary folder of this process, with a warning.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -26,7 +30,7 @@ from filelock import FileLock, Timeout
 
 from tang_egg import run_command
 from tang_egg.errors import TargetError
-from tang_egg.files import cache_root
+from tang_egg.files import cache_root, replacing
 
 Make = Callable[[Path, Path], None]
 """Writes an entry to its first argument, a path in the second one, a folder that is the maker's own."""
@@ -81,9 +85,29 @@ def fetch(name: str, make: Make) -> Path:
 
 
 def drop(entry: Path) -> None:
-    """Takes an entry out of the cache."""
+    """Takes an entry out of the cache, and what was claimed of it."""
     entry.unlink(missing_ok=True)
     entry.with_suffix(".sum").unlink(missing_ok=True)
+    for claimed in entry.parent.glob(f"{entry.stem}.*.holds"):
+        claimed.unlink(missing_ok=True)
+
+
+def holds(entry: Path, claim: str) -> bool:
+    """Whether `claim`, a word of letters and digits, was found true of the file of an entry as it is now."""
+    try:
+        return _claimed(entry, claim).read_text(errors="replace") == _sum(entry.read_bytes())
+    except OSError:
+        return False
+
+
+def record(entry: Path, claim: str) -> None:
+    """Keeps that `claim` is true of an entry; where nothing can be written, it will be looked at again."""
+    with contextlib.suppress(OSError), replacing(_claimed(entry, claim)) as file:
+        file.write(_sum(entry.read_bytes()).encode())
+
+
+def _claimed(entry: Path, claim: str) -> Path:
+    return entry.with_name(f"{entry.stem}.{claim}.holds")
 
 
 def _fetch(folder: Path, name: str, make: Make) -> Path:

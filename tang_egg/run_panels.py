@@ -9,22 +9,27 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tang_egg import run, run_arrays, run_layout
 from tang_egg import run_toolchain as toolchain
 from tang_egg.codegen.align import aligned
 from tang_egg.codegen.candidates import schedules as candidate_schedules
 from tang_egg.codegen.kept_panels import Keeping, Kept, Panels
 from tang_egg.codegen.lower import kernel_sources
 from tang_egg.codegen.pack_plan import pack_plan
+from tang_egg.content import content_hash, text_hash
 from tang_egg.errors import TargetError, VerificationError
 from tang_egg.ir import Graph, Input, Source
 from tang_egg.program import KernelPlan
 from tang_egg.run import CompiledProgram, Printed, build_kernel, build_plans, print_kernels, threads
 from tang_egg.run import aligned as aligned_array
 from tang_egg.run_arrays import Given, take
+from tang_egg.run_cache import holds, record
 from tang_egg.run_layout import Built, padded, stored_bytes
 from tang_egg.run_vectors import vectors
 from tang_egg.schedule import Schedule
@@ -40,7 +45,8 @@ def kept_program(
     """The program with panels of bound arrays; None where no product reads any, or where it is not for a processor.
 
     Without `build` a library that is not in the cache is not built, and without a compiler none is: None then too.
-    It is compared with the interpreter as every program is; one that differs is told and does not run.
+    It is compared with the interpreter as every program is; one that differs is told and does not run. That it agrees
+    is kept beside its library, so that the next process need not find out again.
     """
     if not isinstance(runner, CompiledProgram) or not bound:
         return None
@@ -54,17 +60,36 @@ def kept_program(
         return None
     library = toolchain.build(*printed.units)
 
-    def run(given: Mapping[str, Any], dims: Mapping[str, int], out: Mapping[str, Any]) -> Any:
+    def call(given: Mapping[str, Any], dims: Mapping[str, int], out: Mapping[str, Any]) -> Any:
         own = {s.name: take(s, given[s.name]).array for p in panels if isinstance(s := p.read.source, Input)}
         return printed.run(library, here, filled(panels, own))(given, dims, out)
 
-    if verified:
+    entry, claim = Path(library._name), _claim(graph, printed, panels)
+    if verified and not holds(entry, claim):
         try:
-            verify(graph, runner.program, run)
+            verify(graph, runner.program, call)
         except VerificationError as error:
             warnings.warn(f"bound arrays are read where they lie, since their panels gave: {error}", stacklevel=3)
             return None
+        record(entry, claim)
     return printed.run(library, here, filled(panels, arrays))
+
+
+def _claim(graph: Graph, printed: Printed, panels: Sequence[Panels]) -> str:
+    """A word for "this library, called in this way, gives what the graph means".
+
+    The name of the library in the cache has the rest: its source, the compiler, the machine.
+    """
+    read = [(b.plan.name, [s.name for s in b.sources]) for b in printed.kernels]
+    tables = [s.name for s in printed.layout.slots], printed.layout.dims, [s.name for s in printed.layout.temporaries]
+    return text_hash(repr((content_hash(graph), read, tables, panels, threads(), _callers())))[:32]
+
+
+@lru_cache(maxsize=1)
+def _callers() -> str:
+    """A hash of the modules through which arrays reach a library: where they change, it is compared anew."""
+    files = [__file__, *(str(module.__file__) for module in (run, run_arrays, run_layout))]
+    return text_hash("\0".join(Path(name).read_text(encoding="utf-8") for name in files))
 
 
 def panel_program(runner: CompiledProgram, bound: frozenset[str]) -> tuple[Printed | None, tuple[Panels, ...]]:

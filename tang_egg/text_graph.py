@@ -28,7 +28,8 @@ from tang_egg.ir import (
     type_of,
     walk,
 )
-from tang_egg.monoid import Monoid, affine_matrix, top_k
+from tang_egg.monoid import Monoid, affine_matrix
+from tang_egg.monoid_entries import top_k
 from tang_egg.text_print import Printer, member
 
 

@@ -12,7 +12,8 @@ from tang_egg.affine import Dim, Index
 from tang_egg.check import check_graph
 from tang_egg.errors import GraphError, TextError
 from tang_egg.ir import Graph, Input, Source, Span, Tensor, type_of
-from tang_egg.monoid import Component, Follow, Monoid, affine_matrix, top_k
+from tang_egg.monoid import Component, Follow, Monoid, affine_matrix
+from tang_egg.monoid_entries import top_k
 from tang_egg.sizes import placeholder
 from tang_egg.text_forms import Binder, Sized
 from tang_egg.text_scalar import ScalarReader

@@ -51,9 +51,9 @@ from tang_egg.monoid import (
     max_of,
     optional,
     sum_of,
-    top_k,
 )
 from tang_egg.monoid import product as monoid_product
+from tang_egg.monoid_entries import top_k
 from tests.strategies import Instance, graphs
 
 Array = npt.NDArray[Any]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import tang_egg as te
+from tang_egg import run_panels
 from tang_egg.errors import InputError
 from tang_egg.interpret import interpret
 from tang_egg.pipeline_compiled import Compiled
 from tang_egg.run import CompiledProgram
+from tang_egg.run_arrays import NUMPY
 
 Arrays = Mapping[str, NDArray[np.generic]]
 ROWS = (0, 1, 2, 3, 5, 6, 7, 11, 12, 13, 14, 17, 18, 23, 24, 25, 31, 118)
@@ -82,6 +86,18 @@ def test_weights_of_16_bits(registers: str) -> None:
     check(product(seq(), "bf16"), {"W": (w.view(np.uint32) >> 16).astype(np.uint16)}, (1, 7, 13))
     held = kept(te.optimize(product(seq(), "f16")).bind(W=w.astype(np.float16))).held
     assert [a.dtype for a in held.values()] == [np.float16]
+
+
+@pytest.mark.parametrize(("kind", "transposed"), [("f32", False), ("f32", True), ("bf16", False), ("f16", True)])
+def test_a_layer_with_a_bias(registers: str, kind: str, transposed: bool) -> None:
+    """max(X W + b, 0): the epilogue reads a bound vector where it lies."""
+    x, b = te.input("X", (seq(), 96)), te.input("b", (192,))
+    w = te.input("W", (192, 96) if transposed else (96, 192), kind)
+    i, j = te.index("i", seq()), te.index("j", 192)
+    body = te.maximum(te.linear(x, w, b, transposed=transposed)[i, j], 0.0)
+    drawn = numbers(*(s.value or 0 for s in w.shape))
+    stored = (drawn.view(np.uint32) >> 16).astype(np.uint16) if kind == "bf16" else drawn.astype(NUMPY[kind])
+    check(te.graph("layer", Y=te.tensor(None, (i, j), body)), {"W": stored, "b": numbers(192, seed=1)}, (1, 6, 13, 64))
 
 
 def test_weights_of_64_bits(registers: str) -> None:
@@ -169,6 +185,7 @@ def test_infinities_and_no_numbers_stay_where_they_are() -> None:
         (te.graph("tiny", C=te.matmul(te.input("X", (9, 8)), te.input("W", (8, 32)))), "W"),  # nothing to gain
         (product(9), "X"),  # the left operand alone
         (te.graph("map", C=te.add(te.input("X", (64, 64)), te.input("W", (64, 64)))), "W"),
+        (te.graph("bias", C=te.add(te.input("X", (64, 64)), te.input("W", (64,)))), "W"),
     ],
 )  # fmt: skip
 def test_what_reads_no_panels(graph: te.Graph, names: str) -> None:
@@ -198,6 +215,84 @@ def test_the_unbound_program_stays_as_it_is() -> None:
     np.testing.assert_allclose(call.outputs["C"], x @ w, rtol=1e-4, atol=1e-4)
     bound = compiled.bind(W=w)  # bound anew: panels hold what the array holds now
     np.testing.assert_allclose(bound(X=x), x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_panels_are_filled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 0
+    plain = run_panels.filled
+
+    def counted(*given: Any) -> Any:
+        nonlocal count
+        count += 1
+        return plain(*given)
+
+    monkeypatch.setattr(run_panels, "filled", counted)
+    x, w = numbers(13, K), numbers(K, N)
+    bound = te.optimize(product(seq())).bind(W=w)
+    before = count
+    assert before
+    for _ in range(2):
+        np.testing.assert_allclose(bound(X=x), x @ w, rtol=1e-4, atol=1e-4)
+    assert count == before
+
+
+def test_panels_that_are_wrong_are_told_and_do_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TANG_CACHE", str(tmp_path))  # where nothing is known of the library
+    plain = run_panels.filled
+
+    def wrong(*given: Any) -> Any:
+        return {source: np.zeros_like(array) for source, array in plain(*given).items()}
+
+    monkeypatch.setattr(run_panels, "filled", wrong)
+    x, w = numbers(13, K), numbers(K, N)
+    with pytest.warns(UserWarning, match="read where they lie"):
+        bound = te.optimize(product(seq())).bind(W=w)
+    assert bound.kept is None
+    np.testing.assert_allclose(bound(X=x), x @ w, rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(run_panels, "filled", plain)
+    assert kept(te.optimize(product(seq())).bind(W=w)).held, "a failure is not kept"
+
+
+def test_what_was_compared_once_is_not_compared_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TANG_CACHE", str(tmp_path))
+    compared: list[te.Graph] = []
+    plain = run_panels.verify
+
+    def counted(graph: te.Graph, *given: Any) -> Any:
+        compared.append(graph)
+        return plain(graph, *given)
+
+    monkeypatch.setattr(run_panels, "verify", counted)
+
+    def bind(graph: te.Graph) -> int:
+        """How often a program was compared when a weight was bound."""
+        before, compiled = len(compared), te.optimize(graph)
+        kept(compiled.bind(W=numbers(K, N)))
+        return len(compared) - before
+
+    assert [bind(product(seq())), bind(product(seq())), bind(product(13)), bind(product(13))] == [1, 0, 1, 0]
+    for written in (tmp_path / "kernels").glob("*.holds"):
+        written.write_text("0 of another library\n")
+    assert bind(product(13)) == 1
+    for written in (tmp_path / "kernels").glob("*.holds"):
+        written.write_bytes(b"\xff")
+    assert [bind(product(13)), bind(product(13))] == [1, 0]
+    monkeypatch.setattr(run_panels, "_callers", lambda: "other code")
+    assert [bind(product(13)), bind(product(13))] == [1, 0]
+    monkeypatch.setenv("TANG_CFLAGS", "-O1")
+    assert [bind(product(13)), bind(product(13))] == [1, 0]
+
+
+def test_nothing_is_compared_where_the_program_was_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: Any) -> None:
+        raise AssertionError("compared")
+
+    compiled = te.optimize(product(seq()), verified=False)
+    monkeypatch.setattr(run_panels, "verify", refused)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bound = compiled.bind(W=numbers(K, N))
+    assert kept(bound).held and bound.verification is None
 
 
 def test_two_bindings_of_one_program_and_two_programs_of_one_weight() -> None:

@@ -30,8 +30,8 @@ from tang_egg.monoid import (
     product,
     product_of,
     sum_of,
-    top_k,
 )
+from tang_egg.monoid_entries import top_k
 from tang_egg.ops import INTEGERS
 from tang_egg.rewrite import substitute
 

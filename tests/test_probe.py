@@ -198,7 +198,7 @@ def test_requests_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[s
         "  mend:  one of c, opencl, wgsl, cuda, all"
     )
     for seconds in ("0", "-1", "nan", "inf"):
-        assert doctor.main(["--probe", "--target", "cuda", "--seconds", seconds]) == 1
+        assert doctor.main(["--probe", "--target", "cuda", "--seconds", seconds]) == 2
         assert (
             "are no time to measure in\n  where: tang-doctor --probe\n  mend:  give --seconds 10"
             in capsys.readouterr().err
@@ -255,7 +255,7 @@ def test_the_doctor_prints_a_table_and_writes_json(
     assert found == probe_store.constants("c")
     assert doctor.main(["--probe", "--target", "c", "--seconds", "0.01", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["devices"][0]["device"]["name"] == "made up"
-    assert doctor.main(["--probe", "--target", "c", "--seconds", "0.01", "--json", str(tmp_path / "no" / "f")]) == 1
+    assert doctor.main(["--probe", "--target", "c", "--seconds", "0.01", "--json", str(tmp_path / "no" / "f")]) == 2
     assert "what was found cannot be written" in capsys.readouterr().err
 
 

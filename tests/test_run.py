@@ -27,7 +27,8 @@ from tang_egg.ir import (
     const,
     domain,
 )
-from tang_egg.monoid import AFFINE, ANY, MAX, MEAN_VARIANCE, SUM, affine_matrix, argmax_of, product, sum_of, top_k
+from tang_egg.monoid import AFFINE, ANY, MAX, MEAN_VARIANCE, SUM, affine_matrix, argmax_of, product, sum_of
+from tang_egg.monoid_entries import top_k
 from tang_egg.program import KernelPlan, Program
 from tang_egg.run import NUMPY, compile_program
 from tests.compiled import agrees, all_inline, one_kernel_each, product_graph, random_inputs, weighted_graphs

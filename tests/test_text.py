@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from tang_egg import monoid as monoids
-from tang_egg import ops
+from tang_egg import monoid_entries, ops
 from tang_egg.affine import Affine, Dim, Index, Inequality, affine, index
 from tang_egg.examples import EXAMPLES
 from tang_egg.ir import (
@@ -242,13 +242,13 @@ def test_cascades_print_their_followers_and_axes() -> None:
 @pytest.mark.parametrize(
     "m",
     [
-        monoids.top_k(3),
-        monoids.top_k(2, "i32"),
+        monoid_entries.top_k(3),
+        monoid_entries.top_k(2, "i32"),
         monoids.affine_matrix(3),
         monoids.optional(monoids.MAX),
         monoids.optional(monoids.affine_matrix(2)),
         monoids.product("pair", monoids.LOGSUMEXP, monoids.SUM, monoids.argmax_of("i32")),
-        monoids.optional(monoids.top_k(3)),
+        monoids.optional(monoid_entries.top_k(3)),
         Monoid("sum", (Component("value"),), (StateRef("right", "value"),), (const(0.0),)),
         Monoid("odd type", (Component("a", "i8"),), (StateRef("left", "a"),), (Const(0, "i8"),)),
     ],
@@ -344,7 +344,7 @@ class Wild:
         if type == "real":
             built += [monoids.LOGSUMEXP, monoids.AFFINE, monoids.optional(monoids.MAX), flash(index("i", 4))]
         if type == "i64":
-            built += [monoids.argmax_of("real"), monoids.top_k(2)]
+            built += [monoids.argmax_of("real"), monoid_entries.top_k(2)]
         m: Monoid = self.pick(built)
         part = self.pick([k for k, c in enumerate(m.components) if c.type == type])
         body = tuple(self.of(c.type, depth) for c in m.components)

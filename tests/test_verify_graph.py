@@ -194,7 +194,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["softmax", "--target", "abacus"], 3, "no target 'abacus'"),
+        (["softmax", "--target", "abacus"], 2, "there is no target 'abacus'"),
         (["softmax", "--sizes", "n"], 2, "cannot read 'n'"),
         (["softmax", "--sizes", "n=x"], 2, "write DIM=SIZE,SIZE"),
         (["softmax", "--sizes", "q=3"], 2, "there is no dimension 'q'"),

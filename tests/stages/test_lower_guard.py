@@ -23,7 +23,8 @@ from tang_egg.codegen.lower_position import narrowed
 from tang_egg.codegen.vectors import AVX512
 from tang_egg.errors import CodegenError
 from tang_egg.ir import Graph, Position, Reduce, const, walk
-from tang_egg.monoid import BUILT_IN, argmax_of, entries_of, product_of, replace_state, top_k
+from tang_egg.monoid import BUILT_IN, argmax_of, product_of, replace_state
+from tang_egg.monoid_entries import entries_of, top_k
 from tang_egg.pipeline import extract
 from tang_egg.schedule import parse_schedule, print_schedule
 

@@ -11,7 +11,7 @@ import pytest
 
 import tang_egg as te
 from tang_egg import expression as e
-from tang_egg import library_sort, ops
+from tang_egg import library_sort, monoid_entries, ops
 from tang_egg import monoid as monoids
 from tang_egg.codegen.candidates_device import device_schedules
 from tang_egg.codegen.dialects import cuda
@@ -123,7 +123,7 @@ def test_all_of_the_best_may_be_those_of_one_lane(k: int) -> None:
 
 def masked(n: int, k: int, data: bool) -> Graph:
     """The best of the points of a row that count: by their position, or by what they are. They may be too few."""
-    x, (i, j), r, kind = te.input("X", (ROWS, n)), te.indices("i j"), te.index("r", k), monoids.top_k(k)
+    x, (i, j), r, kind = te.input("X", (ROWS, n)), te.indices("i j"), te.index("r", k), monoid_entries.top_k(k)
     where = [x[i, j] < 0.5] if data else [j >= 3 * i + 2, j < n - 2]
 
     def listed(part: str, dtype: str) -> te.Array:
