@@ -13,10 +13,11 @@ from dataclasses import replace
 from math import prod
 
 from tang_egg.affine import Index, product
+from tang_egg.codegen.candidates_fold import contiguous
 from tang_egg.codegen.pack_plan import Packing, pack_plan
 from tang_egg.codegen.vectors import Vectors
-from tang_egg.ir import Read, Tensor, walk
-from tang_egg.schedule import Schedule
+from tang_egg.ir import Read, Reduce, Tensor, walk
+from tang_egg.schedule import FoldPlan, Schedule
 
 TILE_VECTORS = 2
 """Vectors of columns of a register tile."""
@@ -46,6 +47,8 @@ FAR_WIDE_COLUMNS, FAR_WIDE_POINTS = 256, 512
 """The same for wide panels, see WIDE_POINTS."""
 LEAST_ROWS, LEAST_COLUMNS, LEAST_POINTS = 24, 16, 16
 """What packing needs to be worth while along each direction."""
+VALUE_VECTORS = 4
+"""Vectors of partial states of a value of a row: an addition takes as many cycles as that, and one starts in each."""
 LEAST_WORK = 96**3
 """Points of a product below which packing costs more than it saves."""
 
@@ -75,6 +78,7 @@ def packed(outputs: tuple[Tensor, ...], first: Schedule, threads: int, vectors: 
         width, points = _few_rows(plan, unit, threads if by_columns else 1, points, size, wide)
     else:
         width = _width(plan, unit, threads if by_columns else 1)
+    first = replace(first, fold=(*first.fold, *_value_folds(plan, first, vectors.bytes // size)))
     found: list[Schedule] = []
     for rows, columns in ((height, width), (height, width // 2), (height // 2, width), (2 * height, width)):
         block = ((row.name, _up(rows, high)), (column.name, _up(columns, unit)), (folded.name, points))
@@ -93,6 +97,23 @@ def register_rows(vectors: Vectors, count: int | None = None, threads: int = 1) 
         return most
     heights = range(most, min(most, LEAST_TILE) - 1, -1)
     return min(heights, key=lambda n: _parts(_parts(count, n), threads) * (2 * n + 1))
+
+
+def _value_folds(plan: Packing, first: Schedule, lanes: int) -> tuple[tuple[str, FoldPlan], ...]:
+    """Lanes for the folds that make the values of rows, where memory is read in order: one by one, each waits."""
+    named = {name for name, _ in first.fold}
+    found: dict[str, FoldPlan] = {}
+    for f in (s for s in walk(*plan.row_values) if isinstance(s, Reduce)):
+        last = f.indices[-1]
+        points = last.size.value
+        near = any(isinstance(s, Read) and contiguous(s, last) for b in f.body for s in walk(b))
+        if last.name in named or not near or not f.monoid.commutative or any(c.axes for c in f.monoid.components):
+            continue
+        most = lanes * VALUE_VECTORS
+        sizes = [n for n in (most, most // 2, most // 4) if points is None or points >= 2 * n]
+        if sizes:
+            found[last.name] = FoldPlan("lanes", next((n for n in sizes if (points or 0) % n == 0), sizes[0]))
+    return tuple(found.items())
 
 
 def _count(indices: Iterable[Index]) -> int | None:

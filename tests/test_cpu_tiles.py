@@ -214,3 +214,27 @@ def test_an_axis_that_a_pass_inside_a_fold_lacks_is_held_whole() -> None:
     passes = [f for f in walk(t.body) if isinstance(f, Reduce) and f.monoid.followers]
     assert passes and all(t.axes[1] not in free(f) for f in passes)
     assert dict(schedules(projected.outputs, threads=2)[0].tile)[t.axes[1].name] == 0
+
+
+def normed(m: int, n: int, q: int, turned: bool = False) -> Graph:
+    """A product divided by the root of the mean square of its row: one pass over the row, once selected."""
+    x, w, r = te.input("X", (q, m) if turned else (m, q)), te.input("W", (q, n)), te.index("r", q)
+    square = te.sum(r, (x[r, i] if turned else x[i, r]) ** 2) / q
+    body = te.sum(k, (x[k, i] if turned else x[i, k]) * w[k, j]) / te.sqrt(square + 1e-5)
+    return te.graph("normed", te.tensor("Y", (i, j), body))
+
+
+def test_values_of_rows_are_folded_in_lanes_where_they_lie_in_memory() -> None:
+    for turned, found in ((False, True), (True, False)):
+        (text,) = te.optimize(normed(100, 128, 1024, turned)).schedule.values()
+        assert "block=" in text and (":lanes:" in text) == found
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_values_of_rows_at_all_sizes_around_the_lanes(turned: bool) -> None:
+    for q in (31, 32, 33, 63, 64, 65, 127, 128, 129, 131):
+        graph = normed(97, 113, q, turned=turned)
+        x, w = normal(*((q, 97) if turned else (97, q))), normal(q, 113)
+        rows = (x.T if turned else x).astype(np.float64)
+        want = rows @ w / np.sqrt((rows**2).mean(axis=1, keepdims=True) + 1e-5)
+        np.testing.assert_allclose(te.optimize(graph)(x, w), want, rtol=1e-4, atol=1e-4)

@@ -122,6 +122,15 @@ def test_what_is_computed_while_packing_and_after() -> None:
     checked(te.graph("g", te.tensor("Y", (i, j), te.sum(k, x[i, k] * w[k, j]) / te.sqrt(mean + 1e-5))))
 
 
+def test_values_of_rows_in_lanes_of_any_number() -> None:
+    for q in (1, 3, 4, 5, 7, 8, 9, 17):
+        x, w, r = te.input("X", (7, q)), te.input("W", (q, 17)), te.index("r", q)
+        size = te.max(r, te.abs(x[i, r])) + te.sum(r, x[i, r] ** 2)
+        graph = te.graph("g", te.tensor("Y", (i, j), te.sum(k, x[i, k] * w[k, j]) / te.sqrt(size + 1e-5)))
+        for lanes in (4, 8):
+            checked(graph, f"tile tile=j:8,i:3 fold=r:lanes:{lanes} block=i:6,j:16,k:8")
+
+
 def test_two_outputs_share_the_operands_they_have_in_common() -> None:
     x, w, u = te.input("X", (7, 9)), te.input("W", (9, 17)), te.input("U", (9, 17))
     one, other = (te.tensor(n, (i, j), te.sum(k, x[i, k] * v[k, j])) for n, v in (("Y", w), ("Z", u)))
