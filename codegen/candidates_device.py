@@ -22,7 +22,7 @@ from tang_egg.codegen.mma_domain import live
 from tang_egg.codegen.mma_memory import LONGEST, rounded
 from tang_egg.codegen.mma_operand import Refused
 from tang_egg.codegen.mma_plan import Plan, plan
-from tang_egg.ir import Apply, Tensor, walk
+from tang_egg.ir import Apply, Position, Read, Tensor, walk
 from tang_egg.ops_eight import EIGHT
 from tang_egg.schedule import FoldPlan, Schedule
 
@@ -107,13 +107,14 @@ def _nested(p: Plan) -> list[Schedule]:
     columns = rounded(p.column.size.value or LONGEST, p.width) * len(p.matrices)
     inner = max(rounded(c.index.size.value or LONGEST + 1, p.width) for c in p.contractions)
     found: list[Schedule] = []
-    busy = columns <= 64 and _busy(p)
+    busy, laden = (columns <= 64 and found for found in (_busy(p), _laden(p)))
     for consumers in (2, 3) if busy else (3, 2):
+        wide = (192,) if busy or (laden and consumers == 2) else ()
         room = REGISTERS[consumers][1] - SPARE - columns // 2
         packed = 2 if p.dtype == "f32" else 1
         most = room * 4 // (2 * len(p.contractions) + packed) // 16 * 16
         rows = 64 * consumers
-        for stream in dict.fromkeys(min(most, n) for n in (*((192,) if busy else ()), 128, 176, 96, 80, 64)):
+        for stream in dict.fromkeys(min(most, n) for n in (*wide, 128, 176, 96, 80, 64)):
             if stream < 32 or (consumers == 3 and (columns > 64 or stream < 128)):
                 continue
             for resident in (2, 1):
@@ -151,6 +152,16 @@ def _busy(p: Plan) -> bool:
     heads = [p.group.body[n] for n in p.rows if p.group.monoid.components[n].follow is None]
     costly = any(isinstance(s, Apply) and s.op in COSTLY for x in heads for s in walk(x))
     return (costly or bool(p.group.where.data)) and not p.group.where.affine
+
+
+def _laden(p: Plan) -> bool:
+    """Whether scores are more than products by constants: a bias by data or by distance, added to each of them.
+
+    Then products are the least of a step beside few columns, and fewer, wider steps of two consumers pay.
+    """
+    heads = [p.group.body[n] for n in p.rows if p.group.monoid.components[n].follow is None]
+    inner = {s for c in p.contractions for s in walk(c.node)}
+    return any(isinstance(s, (Read, Position)) and s not in inner for x in heads for s in walk(x))
 
 
 def _effort(p: Plan, s: Schedule) -> float:

@@ -48,7 +48,7 @@ class Buffer:
     size: Affine
     role: str = ""
     alias: bool = False  # may share memory with another buffer (a donated input and the output written into it)
-    stream: bool = False  # vectors are stored past the caches
+    stream: bool = False  # vectors are stored, runs of an input are loaded past the caches
     fetch: bool = False  # while a row is read for the last time, the next one is fetched into the caches
 
 

@@ -69,8 +69,9 @@ class Lowering(Packs, Pieces):
         for s in read:
             role = "input" if isinstance(s, Input) else "temporary"
             ahead = s.name in schedule.fetch and s.name not in taken
+            past = s.name in schedule.past and s.name not in taken
             size = product(s.shape)
-            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", size, role, s.name in taken, fetch=ahead)
+            self.buffers[s] = Buffer(self.name(s.name), s.dtype, "global", size, role, s.name in taken, past, ahead)
         self.written = {
             t: Buffer(
                 self.name(t.name),

@@ -104,6 +104,20 @@ class Repeating(Protocol):
         ...
 
 
+@runtime_checkable
+class Sure(Protocol):
+    """A Measurer whose comparison of a trial can be short: what is kept of it is compared anew, as far as ever.
+
+    `budget`: values that the interpreter computes for a trial, at most; of larger results samples are compared.
+    """
+
+    budget: float
+
+    def sure(self, trial: Trial) -> Refused | None:
+        """Why a kernel must not be kept, or nothing."""
+        ...
+
+
 @dataclass(slots=True)
 class Ledger:
     """The results of one kernel, by the positions of its schedules.

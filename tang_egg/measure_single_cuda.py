@@ -22,6 +22,7 @@ from tang_egg.run_grid import GridProgram
 from tang_egg.verify import run_filled, verify
 from tang_egg.verify_compare import excess, told, values_of
 from tang_egg.verify_inputs import sample_inputs
+from tang_egg.verify_sample import BUDGET
 
 BOTH = 2.0
 """Tolerances by which two right results may differ: each may be off by one."""
@@ -41,6 +42,7 @@ class CudaKernels:
     rounds: int = 9
     clock: Clock | None = None
     pace: Pace = field(default_factory=Pace)
+    budget: float = BUDGET
     _results: Results = field(default_factory=dict)
 
     def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
@@ -67,7 +69,7 @@ class CudaKernels:
                 continue
             wrong = (
                 runner if isinstance(runner, Refused)
-                else compared(trials[n], runner, self._results, self.batch, self.dims, self.pace)
+                else compared(trials[n], runner, self._results, self.batch, self.dims, self.pace, self.budget)
             )  # fmt: skip
             if wrong is not None:
                 found[n] = wrong
@@ -102,6 +104,11 @@ class CudaKernels:
         except TargetError as error:
             return Refused("compiler", f"{error.what}: {error.where}"[:300])
 
+    def sure(self, trial: Trial) -> Refused | None:
+        """See certify_ledger.Sure."""
+        runner = self._compiled(trial)
+        return runner if isinstance(runner, Refused) else verified(trial, runner, self.dims)
+
     def _call(self, trial: Trial, runner: CudaProgram) -> Call | Sequence[Call]:
         graph = program_of(trial.kernel).graph
         dims = {d.name: self.dims[d.name] for d in graph.dims()}
@@ -121,13 +128,29 @@ def differs(
     return None
 
 
+def verified(trial: Trial, runner: CudaProgram | GridProgram, dims: Mapping[str, int]) -> Refused | None:
+    """Why a kernel must not be kept, or nothing: its results beside the interpreter's, as far as they ever are."""
+    program, schedule = program_of(trial.kernel), trial.kernel.schedules[trial.schedule]
+    try:
+        verify(
+            program.graph.bind(**dims) if program.graph.dims() else program.graph, program, runner, {"kernel": schedule}
+        )
+    except VerificationError as error:
+        return Refused("wrong", error.what)
+    except TangError as error:
+        return Refused("run", error.what)
+    return None
+
+
 def compared(
-    trial: Trial, runner: CudaProgram | GridProgram, results: Results, batch: int, dims: Mapping[str, int], pace: Pace
+    trial: Trial, runner: CudaProgram | GridProgram, results: Results, batch: int, dims: Mapping[str, int], pace: Pace,
+    budget: float = BUDGET,
 ) -> Refused | None:  # fmt: skip
     """Why a kernel must not be used, or nothing. `results` holds inputs and results of the kernels of a batch.
 
-    The first schedule of a kernel is compared with the interpreter, those after it with every element of its
-    results, which takes a hundredth of the time; what a search ends with is compared with the interpreter again.
+    The first schedule of a kernel is compared with the interpreter, in samples where that is beyond `budget`;
+    those after it with every element of its results, which takes a hundredth of the time; what a search ends with is
+    compared with the interpreter again.
     """
     program, schedule = program_of(trial.kernel), trial.kernel.schedules[trial.schedule]
     graph = program.graph.bind(**dims) if program.graph.dims() else program.graph
@@ -137,7 +160,7 @@ def compared(
             with pace.step(REPEAT):
                 return differs(graph, runner, *known)
         with pace.step(COMPARE):
-            verify(graph, program, runner, {"kernel": schedule})
+            verify(graph, program, runner, {"kernel": schedule}, budget)
         while len(results) >= batch:  # arrays are large: only those of a batch are kept
             results.pop(next(iter(results)))
         inputs = sample_inputs(graph, {}, edge=False)

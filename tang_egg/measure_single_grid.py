@@ -21,11 +21,12 @@ from tang_egg.extract.space import SpaceKernel
 from tang_egg.measure import call_seconds, summary
 from tang_egg.measure_pace import BUILD, COMPARE, REPEAT, Pace
 from tang_egg.measure_single import flush_bytes, program_of
-from tang_egg.measure_single_cuda import Results, compared
+from tang_egg.measure_single_cuda import Results, compared, verified
 from tang_egg.program import Program
 from tang_egg.run_grid import Grid, GridProgram
 from tang_egg.schedule import Schedule
 from tang_egg.verify_inputs import sample_inputs
+from tang_egg.verify_sample import BUDGET
 
 Compile: TypeAlias = "Callable[[Program, Mapping[str, Schedule]], GridProgram]"
 
@@ -46,6 +47,7 @@ class GridKernels:
     cache: str = "warm"
     batch: int = 6
     pace: Pace = field(default_factory=Pace)
+    budget: float = BUDGET
     _results: Results = field(default_factory=dict)
 
     def measure(self, trials: list[Trial], seconds: float, within: float = inf) -> list[Timed | Refused | None]:
@@ -65,7 +67,7 @@ class GridKernels:
             runner = self._built(t)
             wrong = (
                 runner if isinstance(runner, Refused)
-                else compared(t, runner, self._results, self.batch, self.dims, self.pace)
+                else compared(t, runner, self._results, self.batch, self.dims, self.pace, self.budget)
             )  # fmt: skip
             if wrong is not None:
                 found[n] = wrong
@@ -86,6 +88,11 @@ class GridKernels:
         except TangError as error:
             kind = "compiler" if isinstance(error, TargetError) else "lowering"
             return Refused(kind, f"{error.what}: {error.where}"[:300])
+
+    def sure(self, trial: Trial) -> Refused | None:
+        """See certify_ledger.Sure."""
+        runner = self._built(trial)
+        return runner if isinstance(runner, Refused) else verified(trial, runner, self.dims)
 
     def _call(self, kernel: SpaceKernel, runner: GridProgram) -> Callable[[int], None]:
         """What launches a kernel so many times and waits."""

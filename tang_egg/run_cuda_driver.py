@@ -28,6 +28,8 @@ PLAIN_SHARED = 48 << 10
 """Bytes of shared memory that a block can have without asking."""
 _INSIDE = 3
 """The runtime's number for a copy inside device memory."""
+PROMOTED = "L2_256B"
+"""The pieces in which the second cache asks memory for what bulk copies read, by the driver's name."""
 TEAM = 8
 """Kernels that are compiled side by side at most."""
 
@@ -229,7 +231,7 @@ class Driver:
             [cu.cuuint32_t(1)] * len(spec.sizes),
             cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
             cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
-            cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            getattr(cu.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_{PROMOTED}"),
             cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         )
         if int(status) != 0:

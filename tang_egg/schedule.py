@@ -8,6 +8,7 @@ fields   ::= order=i,j        output indices, outermost loop first
              fold=j:stream:64 how the folds over j run: serial | warp | warp:n | lanes:n | stream:n | blocks:n | guard:n
                               (stream:n:l and blocks:n:l: in l lanes, where the monoid allows it)
              store=stream     outputs are written past the caches, where they are contiguous
+             past=X           inputs that are read past the caches, where they are contiguous (kernels for a GPU)
              taper=i          points beyond whole tiles run in tiles of half as many, of two, and one by one
              stage=B,K        inputs copied into local arrays in the order in which folds read them; by a point or scan:
                               in the order of its vectors, by transposes in registers, a scan by tiles of its index
@@ -115,6 +116,7 @@ class Schedule:
     unit: str = ""
     accumulate: str = ""
     store: str = ""
+    past: tuple[str, ...] = ()
     block: tuple[tuple[str, int], ...] = ()
     keep: tuple[str, ...] = ()
     fetch: tuple[str, ...] = ()

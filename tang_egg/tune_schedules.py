@@ -25,7 +25,7 @@ from tang_egg.database import Entry, Place
 from tang_egg.database_find import code_of, matching, place_of, revision
 from tang_egg.errors import InputError, TangError
 from tang_egg.extract.certify import Budget, Search
-from tang_egg.extract.certify_ledger import Ledger, Measurer, Timed, Trial
+from tang_egg.extract.certify_ledger import Ledger, Measurer, Sure, Timed, Trial
 from tang_egg.extract.space import SpaceKernel
 from tang_egg.ir import Graph
 from tang_egg.kernel_names import canonical
@@ -56,6 +56,8 @@ SEARCH = 0.75
 """The share of a kernel's time that goes into its search; the rest is for the duel."""
 DUEL = 0.4
 """Seconds that each of a duel is timed, about."""
+TRIAL = 2e8
+"""Values that the interpreter computes for a kernel in a search, at most; what is kept is compared anew, in full."""
 BATCH = 0.2
 """The least share of a kernel's fair part of the time that it gets however short it is."""
 
@@ -141,7 +143,7 @@ class Tuning:
 
     def tuned(self, subject: Subject, at: Searched, kernel: SpaceKernel, budget: Budget) -> TunedKernel:
         """What a search and a duel say of one kernel. Raises KeyboardInterrupt where the search was interrupted."""
-        measure = self.measurer or (lambda sizes: measurer_of(self.on, self.device, sizes, "warm"))
+        measure = self.measurer or self._measurer
         known = self.known(subject)
         guesses = KnownFirst(at.guesses, frozenset(known))
         proves = all(f.proves for f in kernel.floors)
@@ -159,6 +161,12 @@ class Tuning:
         ledger = outcome.ledgers[0]
         found = counted(subject, ledger, kernel.floor, outcome.stopped)
         return self.duel(replace(found, proves=proves), ledger, known, measure(subject.sizes))
+
+    def _measurer(self, sizes: Mapping[str, int]) -> Measurer:
+        found = measurer_of(self.on, self.device, sizes, "warm")
+        if isinstance(found, Sure):
+            found.budget = TRIAL
+        return found
 
     def duel(self, made: TunedKernel, ledger: Ledger, known: list[Schedule], measurer: Measurer) -> TunedKernel:
         """The same with what came of the first proposal and the best few, built anew and timed in turns."""
@@ -185,6 +193,9 @@ class Tuning:
             return replace(made, why="what is faster is so within the spread")
         if first.median < (1 + self.least) * found.median:
             return replace(made, why=f"what is faster is so by less than {self.least:.0%}")
+        objection = measurer.sure(Trial(kernel, best)) if isinstance(measurer, Sure) else None
+        if objection is not None:
+            return replace(made, why=f"what is faster cannot be kept ({objection.kind}: {objection.why})")
         return replace(made, entry=entry)
 
     def line(self, made: TunedKernel, floor: float) -> Entry:

@@ -41,7 +41,7 @@ from tang_egg.verify_alone import alone
 from tang_egg.verify_compare import excess, explained, relative_error, told, values_of
 from tang_egg.verify_inputs import dim_choices as dim_choices
 from tang_egg.verify_inputs import sample_inputs as sample_inputs
-from tang_egg.verify_sample import Samples, holds_fill, pick, unwritten, work
+from tang_egg.verify_sample import BUDGET, Samples, holds_fill, pick, unwritten, work
 from tang_egg.windows import replace_sources
 
 Array = npt.NDArray[Any]
@@ -83,19 +83,24 @@ class Verification:
 
 
 def verify(
-    graph: Graph, program: Program, runner: Runner, schedules: Mapping[str, Schedule] | None = None
+    graph: Graph,
+    program: Program,
+    runner: Runner,
+    schedules: Mapping[str, Schedule] | None = None,
+    budget: float = BUDGET,
 ) -> Verification:
     """What comparing the outputs of `runner` with the meaning of `graph` found, over sizes and sets of inputs.
 
+    `budget`: values that the interpreter may compute; of results beyond it samples are compared.
     Raises VerificationError naming the output, the first wrong kernel and the size of the error.
     """
     found = Verification()
     choices = dim_choices(graph)
     for dims in choices:
-        check = _check_whole if work(graph.outputs, dims) <= FULL else _check_samples
+        check = _check_whole if work(graph.outputs, dims) <= min(FULL, budget) else _check_samples
         for edge in (False, True):
             note("verify", found.runs, 2 * len(choices))
-            check(_Run(graph, program, runner, schedules, dims), edge, found)
+            check(_Run(graph, program, runner, schedules, dims, budget), edge, found)
     note("verify", found.runs, 2 * len(choices))
     return found
 
@@ -109,6 +114,12 @@ class _Run:
     runner: Runner
     schedules: Mapping[str, Schedule] | None
     dims: Mapping[str, int]
+    budget: float = BUDGET
+
+    def pick(self, kept: tuple[Tensor, ...], got: Mapping[str, Any]) -> Samples | None:
+        """Samples of results within the budget, or within that of any graph where one sample is beyond it."""
+        values = {t.name: values_of(got[t.name], t.dtype) for t in kept}
+        return pick(kept, values, self.budget) or pick(kept, values)
 
     def kind(self, t: Tensor) -> str:
         """The storage type whose tolerance holds: products may round f32 to tf32 where a schedule says so, and units
@@ -164,13 +175,13 @@ def _check_samples(run: _Run, edge: bool, found: Verification) -> None:
     inputs: Mapping[str, Array] = sample_inputs(graph, {}, edge=edge)
     program, kept = run, graph.outputs
     got = run_filled(run.graph, run.runner, inputs, run.dims, FILLS[0])
-    chosen = pick(kept, {t.name: values_of(got[t.name], t.dtype) for t in kept})
+    chosen = run.pick(kept, got)
     if chosen is None:
         program = _watched(run)
         got = run_filled(program.graph, program.runner, inputs, run.dims, FILLS[0])
         found.derived = False
         kept, inputs = _alone(program.program, got, inputs, run.dims)
-        chosen = pick(kept, {t.name: values_of(got[t.name], t.dtype) for t in kept})
+        chosen = run.pick(kept, got)
     if chosen is None:
         raise VerificationError(
             f"graph '{graph.name}' is too large to be verified at these sizes",

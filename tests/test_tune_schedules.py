@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
 
 import tang_egg as te
 from bench import tune as bench
-from tang_egg import cli_tune, database
+from tang_egg import cli_tune, database, measure_single_cuda
 from tang_egg.database import update
 from tang_egg.errors import BindError, InputError
 from tang_egg.extract.certify import Budget
-from tang_egg.extract.certify_ledger import Refused
+from tang_egg.extract.certify_ledger import Refused, Sure, Trial
 from tang_egg.ir import Graph
+from tang_egg.measure_single_grid import GridKernels
 from tang_egg.schedule import Schedule, parse_schedule
 from tang_egg.tune_kernel import TunedKernel
-from tang_egg.tune_schedules import keep, tuning
+from tang_egg.tune_schedules import TRIAL, keep, tuning
 from tests.tuning_cases import Fake, entry, faked, first_of, preferring, rows, two_kernels
 
 ALL = Budget()
@@ -310,3 +312,36 @@ def test_files_from_elsewhere_are_merged(tmp_path: Path, capsys: pytest.CaptureF
     assert bench.main(["--merge", str(tmp_path / "found.jsonl")]) == 0
     assert [database.read(database.shipped_file(t)).entries for t in ("c", "cuda")] == [(e,), (other,)]
     assert bench.main(["--merge", str(tmp_path / "nothing.jsonl")]) == 1
+
+
+class Doubtful(Fake):
+    """A measurer that finds out, when it looks closely, that some schedule is wrong."""
+
+    budget = 1.0
+
+    def sure(self, trial: Trial) -> Refused | None:
+        schedule = trial.kernel.schedules[trial.schedule]
+        return Refused("wrong", "Y is wrong") if str(schedule) == "point" else None
+
+
+@pytest.mark.parametrize(("fastest", "kept"), [("point", False), ("", True)])
+def test_what_is_kept_is_compared_anew(fastest: str, kept: bool) -> None:
+    wanted = fastest or str(some(rows()))
+    (made,) = all_of(rows(), Doubtful(preferring({wanted: 4e-4})))
+    assert (made.entry is not None) == kept and ("wrong: Y is wrong" in made.why) == (not kept)
+
+
+def test_a_grid_compares_samples_while_it_searches_and_all_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    budgets: list[float] = []
+
+    def counting(*args: object) -> None:
+        budgets.append(args[4] if len(args) > 4 else inf)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(measure_single_cuda, "verify", counting)
+    monkeypatch.setattr(measure_single_cuda, "run_filled", lambda *_: {})
+    run = tuning(rows())
+    kernel = run.space(run.subjects()[0])[1]
+    measurer = GridKernels(None, lambda program, chosen: None, {}, budget=TRIAL)  # type: ignore[arg-type, return-value]
+    assert isinstance(measurer, Sure)
+    assert measurer._compared(Trial(kernel, 0), None) is None and measurer.sure(Trial(kernel, 0)) is None  # type: ignore[arg-type]
+    assert budgets == [TRIAL, inf]

@@ -81,7 +81,8 @@ def _fetch(s: Fetch, printer: Printer) -> None:
 
 def _fenced(kernel: Kernel) -> Kernel:
     """The kernel with a barrier at its end, if it stores past the caches: such stores are in no order."""
-    return replace(kernel, body=(*kernel.body, Barrier())) if any(b.stream for b in kernel.buffers) else kernel
+    past = any(b.stream and b.role == "output" for b in kernel.buffers)
+    return replace(kernel, body=(*kernel.body, Barrier())) if past else kernel
 
 
 def _declare(buffer: Buffer, size: str) -> str:

@@ -282,7 +282,8 @@ def _line(text: Callable[[Any, Printer], str]) -> Callable[[Any, Printer], None]
 
 
 def _how(s: ReadRun | WriteRun) -> str:
-    return f"{s.count}, true" if s.aligned else str(s.count)
+    past = (s.source if isinstance(s, ReadRun) else s.target).stream
+    return f"{s.count}, {str(s.aligned).lower()}, true" if past else f"{s.count}, true" if s.aligned else str(s.count)
 
 
 def _write_run(s: WriteRun, p: Printer) -> None:

@@ -125,14 +125,26 @@ TE_DEVICE void te_put(te_bf16 *to, const uint4 &x)
 {
     te_put(to, x.x), te_put(to + 2, x.y), te_put(to + 4, x.z), te_put(to + 6, x.w);
 }
-template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_read_run(T *to, const T *from)
+// Accesses past the caches: what is read once leaves the first cache alone, what is written leaves the second one first.
+template <class P> TE_DEVICE P te_load_past(const P *from) { return __ldcs(from); }
+template <> TE_DEVICE unsigned char te_load_past(const unsigned char *from) { return *from; }
+template <> TE_DEVICE uint4 te_load_past(const uint4 *from)
+{
+    uint4 x;
+    asm volatile("ld.global.nc.L1::no_allocate.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(from));
+    return x;
+}
+template <class P> TE_DEVICE void te_store_past(P *to, const P &x) { __stcs(to, x); }
+template <> TE_DEVICE void te_store_past(unsigned char *to, const unsigned char &x) { *to = x; }
+template <int N, bool ALIGNED = false, bool PAST = false, class T> TE_DEVICE void te_read_run(T *to, const T *from)
 {
     constexpr int bytes = N * sizeof(T), piece = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
     typedef typename te_piece<piece>::type P;
     if (ALIGNED || (unsigned long long)from % piece == 0) {
 #pragma unroll
         for (int n = 0; n < bytes / piece; n++) {
-            const P x = ((const P *)from)[n];
+            const P x = PAST ? te_load_past((const P *)from + n) : ((const P *)from)[n];
             te_put(to + n * (piece / (int)sizeof(T)), x);
         }
     } else {
@@ -140,7 +152,7 @@ template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_read_run(T *to
         for (int n = 0; n < N; n++) to[n] = from[n];
     }
 }
-template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_write_run(T *to, const T *from)
+template <int N, bool ALIGNED = false, bool PAST = false, class T> TE_DEVICE void te_write_run(T *to, const T *from)
 {
     constexpr int bytes = N * sizeof(T), piece = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
     typedef typename te_piece<piece>::type P;
@@ -149,7 +161,8 @@ template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_write_run(T *t
         for (int n = 0; n < bytes / piece; n++) {
             P x;
             memcpy(&x, (const char *)from + n * piece, piece);
-            ((P *)to)[n] = x;
+            if (PAST) te_store_past((P *)to + n, x);
+            else ((P *)to)[n] = x;
         }
     } else {
 #pragma unroll
@@ -160,14 +173,14 @@ template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_write_run(T *t
 // The same of floats that are rounded to 16 bits on their way, two at a time.
 TE_DEVICE void te_pack(te_u32 *to, const te_bf16 *, float low, float high) { *to = te_pack_bf16(low, high); }
 TE_DEVICE void te_pack(te_u32 *to, const te_f16 *, float low, float high) { *to = te_pack_f16(low, high); }
-template <int N, bool ALIGNED = false, class T> TE_DEVICE void te_write_rounded(T *to, const float *from)
+template <int N, bool ALIGNED = false, bool PAST = false, class T> TE_DEVICE void te_write_rounded(T *to, const float *from)
 {
     te_u32 pairs[N / 2];
 #pragma unroll
     for (int n = 0; n < N / 2; n++) te_pack(pairs + n, to, from[2 * n], from[2 * n + 1]);
     T rounded[N];
     memcpy(rounded, pairs, sizeof(pairs));
-    te_write_run<N, ALIGNED>(to, rounded);
+    te_write_run<N, ALIGNED, PAST>(to, rounded);
 }
 
 // Maximum and minimum of floats keep NaN.

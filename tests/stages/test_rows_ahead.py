@@ -264,3 +264,27 @@ def test_rows_ahead_compile_without_spills() -> None:
     source = cuda.source(*kernels)
     assert "__launch_bounds__(128, 9)" in source and "__launch_bounds__(128, 8)" in source
     check_clean(compiled(source))
+
+
+def test_accesses_past_the_caches_are_asked_for_by_name() -> None:
+    _, plan = planned("rms_norm", 6, 4096, "bf16")
+    first = device_schedules(plan.outputs)[0]
+    plain = cuda.source(lower_grid("k", plan.outputs, first))
+    body = plain[plain.index("__global__") :]
+    assert ", true, true>" not in body
+    past = replace(first, past=("X",), store="stream")
+    assert parse_schedule(print_schedule(past)) == past
+    text = cuda.source(lower_grid("k", plan.outputs, past))
+    body = text[text.index("__global__") :]
+    (read,) = re.findall(r"te_read_run<8, true(.*?)>\(\w+, X \+", body)
+    assert read == ", true" and "te_write_rounded<8, true, true>(Y +" in body
+    # nothing else is read in another way, and other targets take no notice
+    assert body.count(", true, true>") == 2
+    check_clean(compiled(text))
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 257, 1000])
+def test_accesses_past_the_caches_compile_at_any_width(n: int) -> None:
+    _, plan = planned("softmax", 3, n, "bf16")
+    s = replace(device_schedules(plan.outputs)[0], past=("X",), store="stream")
+    check_clean(compiled(cuda.source(lower_grid("k", plan.outputs, s))))
