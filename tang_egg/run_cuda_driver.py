@@ -28,8 +28,12 @@ PLAIN_SHARED = 48 << 10
 """Bytes of shared memory that a block can have without asking."""
 _INSIDE = 3
 """The runtime's number for a copy inside device memory."""
-PROMOTED = "L2_256B"
-"""The pieces in which the second cache asks memory for what bulk copies read, by the driver's name."""
+PROMOTED = "L2_128B"
+"""The pieces in which the second cache asks memory for what bulk copies read, by the driver's name.
+
+Boxes have lines of 128 bytes. With pieces of 256 each asks for half of another one as well: decoding took 6 % longer,
+single rows by a matrix 2 %, products as long (docs/cuda-measurements.md).
+"""
 TEAM = 8
 """Kernels that are compiled side by side at most."""
 
