@@ -119,7 +119,8 @@ class _Run:
     def pick(self, kept: tuple[Tensor, ...], got: Mapping[str, Any]) -> Samples | None:
         """Samples of results within the budget, or within that of any graph where one sample is beyond it."""
         values = {t.name: values_of(got[t.name], t.dtype) for t in kept}
-        return pick(kept, values, self.budget) or pick(kept, values)
+        found = pick(kept, values, self.budget)
+        return found if found is not None or self.budget >= BUDGET else pick(kept, values)
 
     def kind(self, t: Tensor) -> str:
         """The storage type whose tolerance holds: products may round f32 to tf32 where a schedule says so, and units

@@ -65,7 +65,8 @@ def test_errors_stay_within_the_bound_and_near_it(name: str, spread: float) -> N
         worst = max(worst, per_operand_size(te.interpret(x.program.graph, arrays)["Y"], arrays))
     bound = SCHEMES[name].bound
     assert worst <= bound
-    assert worst < 1e-15 if name == "bf16x9" else worst > bound / 200
+    rounded = 67 * 2.0**-53  # sums of float64, in the order of any library
+    assert worst < rounded if name == "bf16x9" else worst > bound / 200
 
 
 def test_one_product_alone_comes_close_to_the_bound() -> None:

@@ -343,5 +343,7 @@ def test_a_grid_compares_samples_while_it_searches_and_all_that_is_kept(monkeypa
     kernel = run.space(run.subjects()[0])[1]
     measurer = GridKernels(None, lambda program, chosen: None, {}, budget=TRIAL)  # type: ignore[arg-type, return-value]
     assert isinstance(measurer, Sure)
-    assert measurer._compared(Trial(kernel, 0), None) is None and measurer.sure(Trial(kernel, 0)) is None  # type: ignore[arg-type]
+    with pytest.raises(KeyError):  # what is not a program is compared, but never timed
+        measurer.measure([Trial(kernel, 0)], 1.0)
+    assert measurer.sure(Trial(kernel, 0)) is None
     assert budgets == [TRIAL, inf]
