@@ -1,7 +1,7 @@
 """Turns of competing systems on one processor: seconds per call while nothing else runs.
 
-In each round every system has one turn, in an order that rotates. A turn is a pause, in which the threads of the
-system before it stop spinning; one call that does not count, unless calls are long; then as many calls as last about
+In each round every system has one turn, in an order that rotates. A turn is a pause, until the threads of the
+systems before it stop spinning; one call that does not count, unless calls are long; then as many calls as last about
 4 ms. Before a turn the machine must be quiet, and a turn during which other processes ran is taken again: what they
 used is what /proc/stat counts beyond this process.
 
@@ -27,6 +27,8 @@ LONG = 0.03
 BEHIND, FAR = 4.0, 25.0
 FEW = 3
 TIMES = ("median_ms", "spread_ms", "p10_ms", "p90_ms", "least_ms")
+SPINNING = 0.4
+"""Seconds that a pause lasts at most because of threads of this process."""
 AGAIN = 8
 """How often a turn is taken at most, where others keep running."""
 
@@ -64,14 +66,22 @@ class Turns:
     others: Callable[[], float] = foreign
     clock: Callable[[], float] = time.perf_counter
     sleep: Callable[[float], None] = time.sleep
+    own: Callable[[], float] = time.process_time
     waited: float = 0.0
     spent: float = 0.0
     disturbed: float = 0.0
 
     def quiet(self) -> None:
-        """Returns when others use less than a fifth of one processor, or when the patience is over."""
-        start, before = self.clock(), self.others()
-        self.sleep(self.pause)
+        """Returns when others use less than a fifth of one processor, or when the patience is over.
+
+        Threads of this process that go on spinning longer than a pause are waited for, for SPINNING at most.
+        """
+        end = self.clock() + SPINNING
+        while True:
+            start, before, mine = self.clock(), self.others(), self.own()
+            self.sleep(self.pause)
+            if self.own() - mine < 0.1 * self.pause or self.clock() > end:
+                break
         if self.others() - before < 0.6 * self.pause:
             return
         while self.clock() - start < self.patience - self.waited:

@@ -132,6 +132,15 @@ class Machine:
         return Turns(patience, 0.04, lambda: self.used, lambda: self.now, self.sleep)
 
 
+def test_threads_of_this_process_that_spin_are_waited_for_so_long() -> None:
+    for spinning, pauses in ((0.0, 1), (0.1, 4), (1e9, 11)):
+        machine = Machine()
+        turns = machine.turns()
+        turns.own = lambda end=spinning, m=machine: min(m.now, end)
+        turns.quiet()
+        assert machine.slept == pauses
+
+
 def test_a_disturbed_turn_is_taken_again() -> None:
     machine = Machine(0.0, 5.0)  # the call that does not count, then one beside which others used five seconds
     turns = machine.turns()

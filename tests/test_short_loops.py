@@ -71,8 +71,12 @@ def shared_out(compiled: te.Compiled) -> bool:
 
 def test_a_loop_that_stays_on_one_thread_does_not_ask_openmp(monkeypatch: pytest.MonkeyPatch) -> None:
     few, enough = 1968, 1968 + 3 * 2008
-    on = [shared_out(source(monkeypatch, rows(48, 40), f"-DTE_WORK={n}")) for n in (few - 1, few, enough - 1, enough)]
-    assert on == [run_toolchain.compiler().threads] * 3 + [False]
+    on = [
+        shared_out(source(monkeypatch, rows(48, 40), f"-DTE_WORD={word} -DTE_WORK={n}"))
+        for word, n in ((3, few - 1), (3, few), (3, enough - 1), (3, enough), (0, few - 1), (0, few))
+    ]
+    shared = run_toolchain.compiler().threads
+    assert on == [shared, shared, shared, False, shared, False]
 
 
 @pytest.mark.parametrize("k", [1, 7, 8, 9, 40])
@@ -80,7 +84,7 @@ def test_a_loop_that_stays_on_one_thread_does_not_ask_openmp(monkeypatch: pytest
 def test_awake_threads_compute_the_same(m: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """TE_WORK lies between the work of the loop and that with what it reads; every call counts as one of a streak."""
     graph = rows(m, k)
-    flags = f"-DTE_WORK={m * (k + 1)} -DTE_GAP=-1 -DTE_STREAK=-1 -DTE_MOST=-1"
+    flags = f"-DTE_WORD=3 -DTE_WORK={m * (k + 1)} -DTE_GAP=-1 -DTE_STREAK=-1 -DTE_MOST=-1"
     compiled = source(monkeypatch, graph, flags)
     assert isinstance(compiled.runner, CompiledProgram)
     assert shared_out(compiled) == run_toolchain.compiler().threads

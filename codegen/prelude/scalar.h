@@ -24,7 +24,9 @@
 #ifndef TE_WORK
 #define TE_WORK 600000  // operations below which waking a thread may cost more than it saves
 #endif
-#define TE_WORD 3  // operations that take as long as the first read of four bytes, from a cache
+#ifndef TE_WORD
+#define TE_WORD 0  // operations that the first read of four bytes counts as: 3 is its time, from a cache (decision 0036)
+#endif
 // TE_AWAKE, if it is defined, says whether threads wait that need not be woken: loops for which it is asked are shorter.
 
 static inline int64_t te_thread(void)
