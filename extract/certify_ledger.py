@@ -47,8 +47,8 @@ class Timed:
     @property
     def hoped(self) -> float:
         """What the median may come to when the machine is as quick as it was seen to be, by the yardstick."""
-        known = self.yardstick is not None and 0 < self.yardstick.least < self.yard
-        return self.median * self.yardstick.least / self.yard if known and self.yardstick else self.median
+        y = self.yardstick
+        return self.median * y.least / self.yard if y is not None and 0 < y.least < self.yard else self.median
 
     def clearly_less(self, other: Timed) -> bool:
         """Whether this is faster by more than the noise of both."""
